@@ -1,0 +1,55 @@
+# SPDX-FileCopyrightText: 2026 The wavetap authors
+# SPDX-License-Identifier: MIT
+
+# wavetap_library(FOLDER SOURCES… [LINKS…]): static library wavetap_FOLDER of src/FOLDER.
+function(wavetap_library folder)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  add_library(wavetap_${folder} STATIC ${ARG_SOURCES})
+  wavetap_flags(wavetap_${folder})
+  target_include_directories(wavetap_${folder} PUBLIC ${PROJECT_SOURCE_DIR}/src
+                                                      ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(wavetap_${folder} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
+endfunction()
+
+# wavetap_test(NAME SOURCES… LINKS… [LABEL quick|long]): one GoogleTest program, one ctest entry.
+function(wavetap_test name)
+  if(NOT WAVETAP_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINKS;ENVIRONMENT" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL quick)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  wavetap_flags(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LINKS} GTest::gtest_main GTest::gmock)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT}
+                                          ENVIRONMENT "${ARG_ENVIRONMENT}")
+endfunction()
+
+function(wavetap_flags target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+                                           -Wnon-virtual-dtor)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_compile_options(${target} PRIVATE -Wthread-safety)
+  endif()
+  if(WAVETAP_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(WAVETAP_SANITIZE STREQUAL "address")
+    target_compile_options(${target} PRIVATE -fsanitize=address,undefined
+                           -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE -fsanitize=address,undefined)
+  elseif(WAVETAP_SANITIZE STREQUAL "thread")
+    target_compile_options(${target} PRIVATE -fsanitize=thread -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE -fsanitize=thread)
+  endif()
+endfunction()
+
+# The folder with real traces and recorded streams; WAVETAP_DATA in the environment overrides.
+set(WAVETAP_DATA_DEFAULT "${PROJECT_SOURCE_DIR}/../shared/data" CACHE PATH
+    "Real hardware traces and recorded command streams used by tests")
