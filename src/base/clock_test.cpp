@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.hpp"
-
 #include "base/mutex.hpp"
 
 #include <gtest/gtest.h>
@@ -30,8 +29,8 @@ TEST(CondVarTest, PredicateSetUnderLock_Wakes) {
     });
     {
         const MutexLock lock(mutex);
-        EXPECT_TRUE(changed.wait_until(mutex, SteadyClock().deadline_after(std::chrono::seconds(30)),
-                                       [&] { return flag; }));
+        EXPECT_TRUE(changed.wait_until(
+            mutex, SteadyClock().deadline_after(std::chrono::seconds(30)), [&] { return flag; }));
     }
     setter.join();
 }

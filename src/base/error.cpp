@@ -6,18 +6,30 @@ namespace wavetap {
 
 const char* error_code_name(ErrorCode code) noexcept {
     switch (code) {
-    case ErrorCode::kInvalidArgument: return "invalid-argument";
-    case ErrorCode::kWrongState: return "wrong-state";
-    case ErrorCode::kWouldDeadlock: return "would-deadlock";
-    case ErrorCode::kBusy: return "busy";
-    case ErrorCode::kLimit: return "limit";
-    case ErrorCode::kNotFound: return "not-found";
-    case ErrorCode::kUnavailable: return "unavailable";
-    case ErrorCode::kIo: return "io";
-    case ErrorCode::kTimeout: return "timeout";
-    case ErrorCode::kCorrupt: return "corrupt";
-    case ErrorCode::kUnsupported: return "unsupported";
-    case ErrorCode::kInternal: return "internal";
+    case ErrorCode::kInvalidArgument:
+        return "invalid-argument";
+    case ErrorCode::kWrongState:
+        return "wrong-state";
+    case ErrorCode::kWouldDeadlock:
+        return "would-deadlock";
+    case ErrorCode::kBusy:
+        return "busy";
+    case ErrorCode::kLimit:
+        return "limit";
+    case ErrorCode::kNotFound:
+        return "not-found";
+    case ErrorCode::kUnavailable:
+        return "unavailable";
+    case ErrorCode::kIo:
+        return "io";
+    case ErrorCode::kTimeout:
+        return "timeout";
+    case ErrorCode::kCorrupt:
+        return "corrupt";
+    case ErrorCode::kUnsupported:
+        return "unsupported";
+    case ErrorCode::kInternal:
+        return "internal";
     }
     return "internal";
 }

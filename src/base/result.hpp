@@ -47,7 +47,9 @@ std::string to_string(const Error& error);
 /// Value or Error, member names as in std::expected (absent in gcc 12's C++20 mode).
 template <class T> class [[nodiscard]] Result {
   public:
-    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {} // NOLINT: implicit as in std::expected
+    Result(T value)
+        : state_(std::in_place_index<0>, std::move(value)) {
+    } // NOLINT: implicit as in std::expected
     Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {} // NOLINT
 
     bool has_value() const noexcept { return state_.index() == 0; }

@@ -34,9 +34,9 @@ Result<std::uint64_t> parse_size(std::string_view text) {
     constexpr const char* kHint = "write bytes or a unit, e.g. 4096, 512KiB, 64MiB, 1GiB";
     std::string_view digits = text;
     std::uint64_t unit = 1;
-    for (const auto& [suffix, factor] : {std::pair{std::string_view("KiB"), kKiB},
-                                         std::pair{std::string_view("MiB"), kMiB},
-                                         std::pair{std::string_view("GiB"), kGiB}}) {
+    for (const auto& [suffix, factor] :
+         {std::pair{std::string_view("KiB"), kKiB}, std::pair{std::string_view("MiB"), kMiB},
+          std::pair{std::string_view("GiB"), kGiB}}) {
         if (digits.ends_with(suffix)) {
             digits.remove_suffix(suffix.size());
             unit = factor;

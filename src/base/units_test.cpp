@@ -15,7 +15,8 @@ TEST(UnitsTest, ParseSize_KnownUnits) {
 }
 
 TEST(UnitsTest, ParseSize_Refused) {
-    for (const char* text : {"", "0", "-1", "1kb", "MiB", "1 MiB", "1.5GiB", "99999999999GiB", "1MiBx"}) {
+    for (const char* text :
+         {"", "0", "-1", "1kb", "MiB", "1 MiB", "1.5GiB", "99999999999GiB", "1MiBx"}) {
         const auto size = parse_size(text);
         ASSERT_FALSE(size) << text;
         EXPECT_EQ(size.error().code, ErrorCode::kInvalidArgument);

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "decode/records.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace wavetap::code {
+class CodeObject;
+}
+
+namespace wavetap::decode {
+
+/// A code object that the caller knows to be loaded: absolute address = load_base + ELF address.
+struct LoadedObject {
+    const code::CodeObject* object = nullptr; ///< borrowed
+    std::uint64_t load_base = 0;
+    std::uint64_t id = 0; ///< matches marker ids; 0 = give it one
+};
+
+struct Options {
+    std::string gfx; ///< exact chip where known ("gfx950"); empty = the generation's first
+    std::vector<LoadedObject> objects;
+    /// Bytes that continue an earlier chunk have no header: the 8-byte header to assume.
+    std::optional<std::uint64_t> header;
+    bool want_instructions = true;
+};
+
+/// Everything of one blob. Streaming layers for larger traces are in the other headers here.
+struct BlobRecords {
+    std::string generation; ///< "gfx9", "gfx10", "gfx11", "gfx12", "gfx1250"
+    std::uint64_t header = 0;
+    std::map<std::string, std::uint64_t> header_fields; ///< golden names: DSIMDM, DCU, SEID, …
+    std::map<std::string, std::uint64_t> token_counts;
+    std::uint64_t tokens_total = 0;
+    std::uint64_t first_time = 0, last_time = 0;
+    /// Absolute clock of blob time 0, from the stream's own absolute timestamps (gfx9); absent if
+    /// the stream has none. absolute = time + *clock_base.
+    std::optional<std::uint64_t> clock_base;
+    std::vector<WaveRecord> waves; ///< by start time
+    std::vector<DispatchRecord> dispatches;
+    std::vector<RealtimeRecord> realtime;
+    std::vector<RegisterWrite> userdata_writes;
+    std::vector<CodeObjectEvent> code_objects;
+    struct OtherSimd {
+        std::uint64_t time = 0;
+        Category kind = Category::kVmem;
+        std::uint32_t cycles = 0;
+    };
+    std::vector<OtherSimd> other_simd;
+    std::uint64_t instructions = 0, instructions_with_pc = 0, instruction_tokens = 0;
+    std::uint64_t wave_end_without_start = 0, tokens_without_wave = 0;
+    std::uint64_t used_bytes = 0; ///< bytes before the zero padding of the end
+    std::vector<Diagnostic> diagnostics;
+};
+
+/// Decodes one shader engine's bytes. Errors: kCorrupt / kUnsupported only if the header cannot be
+/// understood; everything later is a diagnostic and decoding goes on.
+Result<BlobRecords> decode_blob(std::span<const std::byte> bytes, const Options& options);
+
+} // namespace wavetap::decode

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The trace folder (docs/formats/trace-folder.md).
+//
+//   DIR/summary.json                    written by `wavetap record` at the end
+//   DIR/proc-PID/manifest.jsonl         one JSON object a line, appended as things happen
+//   DIR/proc-PID/code/ID.elf            code objects, byte for byte as loaded
+//   DIR/proc-PID/runs/RUN/seN.att       raw bytes exactly as the hardware wrote them (gfx9: behind
+//                                       the 8-byte software header)
+//   DIR/truth-PID.bin, DIR/driver-PID.json   written by the software GPU
+//
+// A process that was killed leaves a folder whose manifest lacks its last line; it is readable up
+// to the last complete line.
+
+namespace wavetap::store {
+
+struct AgentInfo {
+    std::uint32_t index = 0; ///< in the order of the runtime; truth uses the same
+    std::string name;        ///< "gfx90a"
+    std::uint32_t shader_engines = 0, cus_per_engine = 0, simds_per_cu = 0;
+    std::string timing; ///< "modelled" or "hardware"
+};
+
+struct ContextInfo {
+    std::uint32_t id = 0;
+    std::uint32_t agent = 0;
+    std::uint64_t se_mask = 1;
+    std::uint32_t cu = 1;
+    std::uint32_t simd_mask = 0xf; ///< as SIMD numbers: bit i = SIMD i, on every chip
+    std::uint64_t buffer_bytes = 0;
+    std::uint32_t buffers = 1;
+    bool detail = true;
+    std::string mode; ///< "device" or "dispatch"
+};
+
+struct CodeObjectInfo {
+    std::uint64_t id = 0; ///< as in the markers
+    std::uint32_t agent = 0;
+    std::uint64_t load_base = 0; ///< absolute = load_base + ELF address
+    std::uint64_t load_bytes = 0;
+    std::string uri;
+    std::string file; ///< below the process folder; empty if the bytes were not available
+    bool unloaded = false;
+};
+
+struct RunInfo {
+    std::uint32_t id = 0; ///< counts from 0 in each process, in order of start
+    std::uint32_t context = 0;
+    std::uint64_t first_dispatch = 0,
+                  last_dispatch = 0;                  ///< tool's count of dispatches; 0 = unknown
+    std::uint64_t start_counter = 0, end_counter = 0; ///< constant GPU counter, 0 = unknown
+};
+
+/// Raw bytes of one shader engine of one run.
+struct ChunkInfo {
+    std::uint32_t run = 0;
+    std::uint32_t se = 0;
+    std::string file;                 ///< below the process folder
+    std::uint64_t bytes = 0;          ///< with the software header
+    std::uint64_t capacity_bytes = 0; ///< of this engine's part of the buffer
+    bool gpu_full = false, cpu_full = false, end = true;
+    std::uint32_t status = 0, dropped = 0, wptr = 0; ///< raw registers read back at stop
+};
+
+/// Appends to one process folder. Thread safe. Every call is on disk (in the page cache) when it
+/// returns: nothing is lost if the process is killed later.
+class FolderWriter {
+  public:
+    /// Makes DIR/proc-PID. Errors: kIo with the path.
+    static Result<std::unique_ptr<FolderWriter>> create(const std::string& dir, int pid);
+    ~FolderWriter();
+    Result<void> agent(const AgentInfo& agent);
+    Result<void> context(const ContextInfo& context);
+    Result<void> code_object(const CodeObjectInfo& object, std::span<const std::byte> elf);
+    Result<void> code_object_unloaded(std::uint64_t id);
+    /// A kernel the tool saw: `dispatch` counts from 1.
+    Result<void> dispatch(std::uint64_t dispatch, std::uint32_t agent, std::string_view kernel);
+    Result<void> begin_run(const RunInfo& run);
+    Result<void> chunk(const ChunkInfo& chunk, std::span<const std::byte> bytes);
+    Result<void> end_run(const RunInfo& run);
+    /// Free-form counters of the capture engine ("agents" of the JSON contract), as one JSON object.
+    Result<void> statistics(const std::string& json_object);
+    /// A worded note for the user (a refused start, a failed run), shown by readers.
+    Result<void> note(std::string_view severity, std::string_view text);
+    Result<void> finish();
+
+  private:
+    FolderWriter();
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+struct Run {
+    RunInfo info;
+    bool complete = false; ///< an end_run line exists
+    std::vector<ChunkInfo> chunks;
+};
+
+struct ProcessTrace {
+    int pid = 0;
+    std::string dir; ///< the process folder
+    bool complete = false;
+    std::vector<AgentInfo> agents;
+    std::vector<ContextInfo> contexts;
+    std::vector<CodeObjectInfo> code_objects;
+    std::vector<std::pair<std::uint64_t, std::string>> dispatches; ///< number, kernel
+    std::vector<Run> runs;
+    std::string statistics_json;                            ///< last one, or empty
+    std::vector<std::pair<std::string, std::string>> notes; ///< severity, text
+    std::string truth_file, driver_file;                    ///< full paths; empty if absent
+};
+
+struct TraceFolder {
+    std::string dir;
+    std::vector<ProcessTrace> processes;
+};
+
+/// Errors: kNotFound (no such folder, or no process in it), kCorrupt (file and line).
+Result<TraceFolder> open_folder(const std::string& dir);
+/// All bytes of a chunk. Errors: kIo, kCorrupt when the file is shorter than the manifest says.
+Result<std::vector<std::byte>> read_chunk(const ProcessTrace& process, const ChunkInfo& chunk);
+
+} // namespace wavetap::store
