@@ -27,15 +27,17 @@ enum class LineClass : std::uint8_t {
     kSkip,   ///< leaves no token (s_delay_alu, …)
 };
 
-/// `is_gfx12` moves ds_bvh_* to kBvh. The mnemonic may carry operands.
+/// `is_gfx12` moves ds_bvh_* to kBvh. The mnemonic may carry operands. What is in no class of the
+/// format notes (exports, data) is kSkip.
 LineClass classify(std::string_view mnemonic, bool is_gfx12);
 
 struct Instruction {
     std::uint64_t address = 0; ///< as given to decode()
     std::uint32_t size_bytes = 0;
     LineClass line_class = LineClass::kSalu;
-    std::string text;                           ///< "v_add_u32_e32 v0, v1, v2"
-    std::optional<std::uint64_t> branch_target; ///< of s_branch / s_cbranch_*: an address
+    std::string text; ///< "v_add_u32_e32 v0, v1, v2"
+    /// Of s_branch, s_cbranch_* with a displacement, s_call_b64 and s_subvector_loop_*: an address.
+    std::optional<std::uint64_t> branch_target;
 };
 
 /// LLVM's AMDGPU disassembler. Resource; one per thread. LLVM is initialised once per process.
