@@ -17,6 +17,7 @@
 //
 //   DIR/summary.json                    written by `wavetap record` at the end
 //   DIR/proc-PID/manifest.jsonl         one JSON object a line, appended as things happen
+//                                       (proc-PID-2, …: later programs of the same process, exec)
 //   DIR/proc-PID/code/ID.elf            code objects, byte for byte as loaded
 //   DIR/proc-PID/runs/RUN/seN.att       raw bytes exactly as the hardware wrote them (gfx9: behind
 //                                       the 8-byte software header)
@@ -68,33 +69,43 @@ struct RunInfo {
 struct ChunkInfo {
     std::uint32_t run = 0;
     std::uint32_t se = 0;
-    std::string file;                 ///< below the process folder
-    std::uint64_t bytes = 0;          ///< with the software header
+    std::string file;                 ///< below the process folder; chosen by the writer
+    std::uint64_t bytes = 0;          ///< with the software header; set by the writer
     std::uint64_t capacity_bytes = 0; ///< of this engine's part of the buffer
     bool gpu_full = false, cpu_full = false, end = true;
     std::uint32_t status = 0, dropped = 0, wptr = 0; ///< raw registers read back at stop
 };
 
-/// Appends to one process folder. Thread safe. Every call is on disk (in the page cache) when it
-/// returns: nothing is lost if the process is killed later.
+/// Appends to one process folder. Resource; thread safe. Every call is on disk (in the page cache)
+/// when it returns: nothing is lost if the process is killed later. Files are complete before the
+/// manifest names them. Errors of every call: kIo with the path (the first one is kept and every
+/// later call returns it, so that a full disk leaves no half line in the middle), kWrongState after
+/// finish(), kInvalidArgument for what the reader would refuse.
 class FolderWriter {
   public:
-    /// Makes DIR/proc-PID. Errors: kIo with the path.
+    /// Makes DIR (with parents) and DIR/proc-PID. Errors: kIo with the path.
     static Result<std::unique_ptr<FolderWriter>> create(const std::string& dir, int pid);
     ~FolderWriter();
+    FolderWriter(const FolderWriter&) = delete;
+    FolderWriter& operator=(const FolderWriter&) = delete;
+    const std::string& process_dir() const; ///< DIR/proc-PID
     Result<void> agent(const AgentInfo& agent);
     Result<void> context(const ContextInfo& context);
+    /// `elf` may be empty: the bytes were not available. `object.file` is chosen by the writer.
     Result<void> code_object(const CodeObjectInfo& object, std::span<const std::byte> elf);
     Result<void> code_object_unloaded(std::uint64_t id);
     /// A kernel the tool saw: `dispatch` counts from 1.
     Result<void> dispatch(std::uint64_t dispatch, std::uint32_t agent, std::string_view kernel);
     Result<void> begin_run(const RunInfo& run);
+    /// The chunks of one engine of one run are told apart by their order: seN.att, seN.2.att, …
     Result<void> chunk(const ChunkInfo& chunk, std::span<const std::byte> bytes);
     Result<void> end_run(const RunInfo& run);
     /// Free-form counters of the capture engine ("agents" of the JSON contract), as one JSON object.
     Result<void> statistics(const std::string& json_object);
     /// A worded note for the user (a refused start, a failed run), shown by readers.
+    /// `severity`: "info", "warning" or "error".
     Result<void> note(std::string_view severity, std::string_view text);
+    /// Writes the last line; a second call does nothing.
     Result<void> finish();
 
   private:
@@ -111,8 +122,8 @@ struct Run {
 
 struct ProcessTrace {
     int pid = 0;
-    std::string dir; ///< the process folder
-    bool complete = false;
+    std::string dir;       ///< the process folder
+    bool complete = false; ///< the last line was written: the process was not killed
     std::vector<AgentInfo> agents;
     std::vector<ContextInfo> contexts;
     std::vector<CodeObjectInfo> code_objects;
@@ -128,9 +139,18 @@ struct TraceFolder {
     std::vector<ProcessTrace> processes;
 };
 
-/// Errors: kNotFound (no such folder, or no process in it), kCorrupt (file and line).
+/// `dir` may also be one process folder. Errors: kNotFound (no such folder, or no process in it),
+/// kCorrupt (file and line), kUnsupported (a newer format), kIo.
 Result<TraceFolder> open_folder(const std::string& dir);
-/// All bytes of a chunk. Errors: kIo, kCorrupt when the file is shorter than the manifest says.
+/// All bytes of a chunk. Errors: kIo, kCorrupt when the file has another size than the manifest says.
 Result<std::vector<std::byte>> read_chunk(const ProcessTrace& process, const ChunkInfo& chunk);
+/// Full path of a code object's file; empty if its bytes were not available.
+std::string code_object_path(const ProcessTrace& process, const CodeObjectInfo& object);
+
+/// Writes DIR/summary.json whole or not at all (rename). Errors: kIo.
+Result<void> write_summary(const std::string& dir, std::string_view json);
+/// Removes what a trace folder holds (summary.json, proc-*, truth-*.bin, driver-*.json) and nothing
+/// else. Errors: kIo.
+Result<void> clear_folder(const std::string& dir);
 
 } // namespace wavetap::store
