@@ -9,12 +9,13 @@
 #include <string>
 #include <vector>
 
-// Command streams that start, stop and mark a thread trace.
+// Command streams that start, stop and mark a thread trace on gfx9 (docs/formats/
+// pm4-thread-trace.md). Everything here is a pure function: no state, any thread.
 
 namespace wavetap::pm4 {
 
-/// Whose streams to build: our own (spec pm4-sqtt.md section 13), or word for word those of AMD's
-/// aqlprofile of June or August 2025.
+/// Whose streams to build: our own, or word for word those of AMD's aqlprofile of June or August
+/// 2025. What kWavetap does differently, and why, is listed in docs/formats/pm4-thread-trace.md.
 enum class Dialect : std::uint8_t { kWavetap, kJun25, kAug25 };
 
 /// What the builder must know of a chip.
@@ -22,7 +23,15 @@ struct TraceTopology {
     std::string gfx; ///< "gfx90a", "gfx942", "gfx950"
     std::uint32_t xccs = 1;
     std::uint32_t engines_per_xcc = 8;
+    std::uint32_t cus_per_engine = 14; ///< only for the counter interval that a stream announces
 };
+
+/// An SQ counter whose samples go into the trace (gfx9).
+struct TraceCounter {
+    std::uint32_t id = 0;          ///< PERF_SEL, 0..511
+    std::uint32_t simd_mask = 0xf; ///< bit i = SIMD i
+};
+inline constexpr std::size_t kMaxTraceCounters = 8;
 
 struct TraceConfig {
     std::uint64_t se_mask = 1;      ///< global engines (XCC * engines_per_xcc + engine)
@@ -32,32 +41,52 @@ struct TraceConfig {
     bool detail = true;             ///< false: occupancy only
     bool clock_markers = true;      ///< constant-clock samples through USERDATA_3
     Dialect dialect = Dialect::kWavetap;
+    /// Frequency of the constant clock, announced in the stream (kWavetap with clock markers);
+    /// 0 = not announced. At most 0xFFFFF.
+    std::uint32_t clock_khz = 100'000;
+    std::vector<TraceCounter> counters;         ///< at most kMaxTraceCounters
+    std::uint32_t counter_rate = 0;             ///< field CNTR_RATE, 0..31: period - 1
+    std::uint32_t counter_cu_mask = 0xFFFFFFFF; ///< SH0 15:0, SH1 31:16
 };
 
 /// GPU addresses that are baked into the streams.
 struct TraceMemory {
-    std::uint64_t output_va = 0;  ///< 4 KiB aligned
-    std::uint64_t control_va = 0; ///< control_bytes() long, host visible
+    std::uint64_t output_va = 0;  ///< buffer_bytes long, 4 KiB aligned
+    std::uint64_t control_va = 0; ///< control_bytes() long, 256-byte aligned, host visible
 };
 
-/// One engine's entry of the control block; where each field lies.
+/// One engine's entry of the control block; where each field lies. The clocks are those of an XCC:
+/// see clock_entry_offset().
 struct ControlLayout {
     std::uint32_t entry_bytes = 32;
     std::uint32_t status = 0, counter = 4, wptr = 8, start_clock = 16, end_clock = 24;
+    bool has_clocks = true; ///< kJun25 reads no clock
 };
 ControlLayout control_layout(Dialect dialect);
 std::uint64_t control_bytes(const TraceTopology& topology, Dialect dialect);
+/// Byte offset in the control block of global engine `se`'s entry.
+std::uint64_t engine_entry_offset(Dialect dialect, std::uint32_t se);
+/// Byte offset of the entry whose start_clock and end_clock are those of `xcc`: the entry of the
+/// XCC's first engine (kWavetap), or entry number `xcc` (aqlprofile).
+std::uint64_t clock_entry_offset(const TraceTopology& topology, Dialect dialect, std::uint32_t xcc);
+
+/// Everything that can be wrong with a configuration, apart from addresses. Errors:
+/// kUnsupported (chip), kInvalidArgument (naming the value and the limit).
+Result<void> check_config(const TraceTopology& topology, const TraceConfig& config);
 
 /// Capacity of each selected engine's part of the buffer (4 KiB multiple).
-/// Errors: kInvalidArgument, naming the smallest or largest buffer that works.
+/// Errors: kInvalidArgument, naming the smallest or largest buffer that works; check_config()'s.
 Result<std::uint64_t> capacity_per_engine(const TraceTopology& topology, const TraceConfig& config);
 /// Byte offset in the output buffer at which engine `se`'s part starts.
+/// Errors: kInvalidArgument if `se` is not selected; capacity_per_engine()'s.
 Result<std::uint64_t> engine_offset(const TraceTopology& topology, const TraceConfig& config,
                                     std::uint32_t se);
 
-/// Errors: kInvalidArgument (every rule of section 13 item 7), kUnsupported (chip).
+/// Errors: kInvalidArgument (every rule of check_config(), the buffer size, misaligned or too high
+/// addresses), kUnsupported (chip).
 Result<std::vector<std::uint32_t>> build_start(const TraceTopology&, const TraceConfig&,
                                                const TraceMemory&);
+/// When its packet has completed, the bytes and the control block are in memory.
 Result<std::vector<std::uint32_t>> build_stop(const TraceTopology&, const TraceConfig&,
                                               const TraceMemory&);
 
@@ -67,12 +96,16 @@ struct CodeObjectMarker {
     bool unload = false;
     bool from_start = false; ///< loaded before the trace began
 };
+/// Reaches every armed engine; the same words in every dialect. Ordered against kernels only by the
+/// queue's barrier bits.
 std::vector<std::uint32_t> build_marker(const TraceTopology&, const CodeObjectMarker&);
 
-/// The 8 bytes that go in front of a gfx9 blob.
+/// The 8 bytes that go in front of a gfx9 blob. kWavetap: the true SIMD mask and the chip's version
+/// (4 gfx90a, 5 gfx942, 6 gfx950); aqlprofile of 2025: mask 0xF and version 4, always.
 std::uint64_t gfx9_header(const TraceTopology&, const TraceConfig&, std::uint32_t se);
 
-/// Dwords 0..15 of the AQL vendor packet that runs a command buffer (header left to the caller).
+/// Dwords 0..15 of the AQL vendor packet that runs a command buffer (header and completion signal
+/// left to the caller: header bits are 0).
 void fill_vendor_packet(std::uint32_t (&packet)[16], std::uint64_t command_va,
                         std::uint32_t dwords);
 
@@ -81,6 +114,8 @@ struct EngineResult {
     std::uint64_t bytes = 0; ///< valid bytes at the start of the engine's part
     bool full = false, write_error = false;
 };
+/// gfx9: WPTR counts 32 bytes, its upper two bits are ignored; bytes are clamped to the capacity,
+/// which counts as full.
 EngineResult interpret_control(const TraceTopology&, const TraceConfig&, std::uint32_t status,
                                std::uint32_t wptr, std::uint64_t capacity_bytes);
 

@@ -1,0 +1,533 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "pm4/thread_trace.hpp"
+
+#include "base/units.hpp"
+#include "pm4/packets.hpp"
+
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace wavetap::pm4 {
+
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kControlAlignment = 256;
+constexpr std::uint64_t kMinEngineBytes = 128 * kKiB;
+constexpr std::uint64_t kEngineBytesLimit = 16 * kGiB; // exclusive
+constexpr std::uint32_t kMaxEngines = 64;
+constexpr std::uint32_t kMaxXccs = 8;
+constexpr std::uint32_t kMaxTargetCu = 15;
+constexpr std::uint32_t kSimds = 4;
+
+// Register values of spec section 5.
+constexpr std::uint32_t kMaskStalls = 0xC080;
+constexpr std::uint32_t kTokensDetail = 0x000FBC6F;
+constexpr std::uint32_t kTokensOccupancy = 0x000F906F;
+constexpr std::uint32_t kTokenEventCs = 1U << 8;
+constexpr std::uint32_t kTokenPerf = 1U << 14;
+constexpr std::uint32_t kModeOff = 0x02040000;
+constexpr std::uint32_t kModeOn = 0x02240000;
+constexpr std::uint32_t kHiwater = 6;
+constexpr std::uint32_t kCtrlResetBuffer = 0x80000000;
+constexpr std::uint32_t kStatusBusy = 1U << 30;
+constexpr std::uint32_t kStatusFull = 1U << 31;
+constexpr std::uint32_t kStatusUtcError = 1U << 28;
+constexpr std::uint32_t kWptrMask = 0x3FFFFFFF;
+constexpr std::uint64_t kWptrUnit = 32;
+constexpr std::uint32_t kPerfcounterCtrl = 0xFFFF007F;
+/// aqlprofile's stop names STATUS wrongly and thereby polls this register, which reads as 0.
+constexpr std::uint32_t kRecordedPollRegister = 0x338;
+
+// User-data words (spec section 10).
+constexpr std::uint32_t kMarkerMagic = 0x434F5200;
+constexpr std::uint32_t kMarkerVersion = 0x00080201;
+constexpr std::uint32_t kMarkerCodeObject = 4;
+constexpr std::uint32_t kMarkerClock = 5;
+constexpr std::uint32_t kMarkerAgentInfo = 6;
+constexpr std::uint32_t kAgentInfoCounterInterval = 1U << 8;
+constexpr std::uint32_t kMaxMarkerData = 0xFFFFF;
+constexpr std::uint64_t kFirstBigId = std::uint64_t{1} << 30;
+
+std::uint32_t low(std::uint64_t value) {
+    return static_cast<std::uint32_t>(value);
+}
+std::uint32_t high(std::uint64_t value) {
+    return static_cast<std::uint32_t>(value >> 32);
+}
+
+Error invalid(std::string message, std::string where, std::string hint) {
+    return Error{ErrorCode::kInvalidArgument, std::move(message), std::move(where),
+                 std::move(hint)};
+}
+
+std::uint32_t engine_count(const TraceTopology& topology) {
+    return topology.xccs * topology.engines_per_xcc;
+}
+
+std::uint32_t selected_count(const TraceConfig& config) {
+    return static_cast<std::uint32_t>(std::popcount(config.se_mask));
+}
+
+/// Bytes that aqlprofile of 2025 takes off for engines that are not selected.
+std::uint64_t unselected_bytes(const TraceConfig& config) {
+    if (config.dialect == Dialect::kWavetap) return 0;
+    return (kMaxEngines - selected_count(config)) * kPage;
+}
+
+bool recorded(const TraceConfig& config) {
+    return config.dialect != Dialect::kWavetap;
+}
+
+bool stores_clocks(const TraceConfig& config) {
+    if (config.dialect == Dialect::kWavetap) return true;
+    return config.dialect == Dialect::kAug25 && config.clock_markers;
+}
+
+Result<void> check_topology(const TraceTopology& topology) {
+    if (topology.gfx != "gfx90a" && topology.gfx != "gfx942" && topology.gfx != "gfx950") {
+        return Error{ErrorCode::kUnsupported,
+                     "no command streams are known for chip \"" + topology.gfx + "\"",
+                     "thread trace", "gfx90a, gfx942 and gfx950 work"};
+    }
+    if (topology.xccs < 1 || topology.xccs > kMaxXccs)
+        return invalid("the chip has " + std::to_string(topology.xccs) +
+                           " XCCs, PRED_EXEC can name 1 to 8",
+                       topology.gfx, "");
+    if (topology.cus_per_engine < 1 || topology.cus_per_engine > 16)
+        return invalid("the chip has " + std::to_string(topology.cus_per_engine) +
+                           " CUs per shader engine, gfx9 has 1 to 16",
+                       topology.gfx, "");
+    if (topology.engines_per_xcc < 1 || topology.engines_per_xcc > kMaxEngines / topology.xccs)
+        return invalid("the chip has " + std::to_string(topology.xccs) + " x " +
+                           std::to_string(topology.engines_per_xcc) +
+                           " shader engines, a mask can name 1 to 64",
+                       topology.gfx, "");
+    return {};
+}
+
+Result<void> check_counters(const TraceConfig& config) {
+    if (config.counters.size() > kMaxTraceCounters)
+        return invalid(std::to_string(config.counters.size()) +
+                           " counters were asked for, at most 8 fit into a trace",
+                       "counters", "");
+    for (const TraceCounter& counter : config.counters) {
+        if (counter.id > 0x1FF)
+            return invalid("counter id " + std::to_string(counter.id) + " is over 511", "counters",
+                           "");
+        if (counter.simd_mask == 0 || counter.simd_mask > 0xF)
+            return invalid("counter " + std::to_string(counter.id) + " has SIMD mask " +
+                               format_hex(counter.simd_mask) + ", expected 0x1 to 0xf",
+                           "counters", "");
+    }
+    if (config.counter_rate > 31)
+        return invalid("counter rate " + std::to_string(config.counter_rate) + " is over 31",
+                       "counters", "");
+    return {};
+}
+
+Result<void> check_memory(const TraceTopology& topology, const TraceConfig& config,
+                          const TraceMemory& memory) {
+    constexpr std::uint64_t kAddressLimit = std::uint64_t{1} << 48;
+    if (memory.output_va == 0 || memory.output_va % kPage != 0)
+        return invalid("the output buffer at " + format_hex(memory.output_va) +
+                           " is not aligned to 4 KiB",
+                       "output buffer", "the BASE register holds address bits 47:12");
+    if (memory.output_va >= kAddressLimit || config.buffer_bytes > kAddressLimit - memory.output_va)
+        return invalid("the output buffer at " + format_hex(memory.output_va) + " ends over 2^48",
+                       "output buffer", "the BASE register holds address bits 47:12");
+    if (memory.control_va == 0 || memory.control_va % kControlAlignment != 0)
+        return invalid("the control block at " + format_hex(memory.control_va) +
+                           " is not aligned to 256 bytes",
+                       "control block", "cache flushes cover units of 256 bytes");
+    const std::uint64_t bytes = control_bytes(topology, config.dialect);
+    if (memory.control_va > kAddressLimit - bytes)
+        return invalid("the control block at " + format_hex(memory.control_va) + " ends over 2^48",
+                       "control block", "");
+    return {};
+}
+
+/// Appends the parts that start and stop share.
+class StreamBuilder {
+  public:
+    StreamBuilder(const TraceTopology& topology, const TraceConfig& config,
+                  const TraceMemory& memory, std::uint64_t capacity)
+        : topology_(topology), config_(config), memory_(memory), capacity_(capacity),
+          layout_(control_layout(config.dialect)), encoder_(stream_) {}
+
+    std::vector<std::uint32_t> start();
+    std::vector<std::uint32_t> stop();
+
+  private:
+    void broadcast() { encoder_.set_uconfig(gfx9::kGrbmGfxIndex, gfx9::kGrbmBroadcast); }
+    /// aqlprofile waits for its own queue's waves at every step. Ours never does: it would wait for
+    /// kernels of others that run while a trace starts or stops.
+    void recorded_wait_idle() {
+        if (recorded(config_)) encoder_.wait_idle();
+    }
+    void userdata2(std::uint32_t word) {
+        encoder_.set_uconfig(gfx9::kSqThreadTraceUserdata2, word);
+    }
+
+    bool selected(std::uint32_t se) const { return (config_.se_mask >> se & 1) != 0; }
+    std::size_t begin_xcc(std::uint32_t xcc) {
+        return topology_.xccs > 1 ? encoder_.begin_predicate(1U << xcc) : 0;
+    }
+    void end_xcc(std::size_t token) {
+        if (topology_.xccs > 1) encoder_.end_predicate(token);
+    }
+
+    void counters_on();
+    void counters_off();
+    void arm(std::uint32_t se, std::uint64_t va);
+    void save(std::uint32_t se);
+    void preamble();
+    void clocks(std::uint32_t field);
+    void clock_of_xcc(std::uint32_t xcc, std::uint32_t field);
+    void flush_control();
+    void flush_output();
+    std::uint64_t used_control_bytes() const {
+        return std::uint64_t{engine_count(topology_)} * layout_.entry_bytes;
+    }
+
+    const TraceTopology& topology_;
+    const TraceConfig& config_;
+    const TraceMemory& memory_;
+    std::uint64_t capacity_;
+    ControlLayout layout_;
+    std::vector<std::uint32_t> stream_;
+    Gfx9Encoder encoder_;
+};
+
+void StreamBuilder::counters_on() {
+    if (config_.counters.empty()) return;
+    encoder_.set_uconfig(gfx9::kRlcPerfmonClkCntl, 1);
+    encoder_.set_sh(gfx9::kComputePerfcountEnable, 1);
+    encoder_.set_uconfig(gfx9::kCpPerfmonCntl, 0);
+    for (std::uint32_t i = 0; i < kMaxTraceCounters; ++i) {
+        const bool used = i < config_.counters.size();
+        const std::uint32_t select =
+            used ? config_.counters[i].id | config_.counters[i].simd_mask << 24 : 0;
+        encoder_.set_uconfig(gfx9::kSqPerfcounter0Select + i, select);
+    }
+    encoder_.set_uconfig(gfx9::kSqThreadTracePerfMask, config_.counter_cu_mask);
+    encoder_.set_uconfig(gfx9::kSqPerfcounterMask, config_.counter_cu_mask);
+    encoder_.set_uconfig(gfx9::kSqPerfcounterCtrl, config_.counter_rate << 8 | kPerfcounterCtrl);
+    encoder_.set_uconfig(gfx9::kCpPerfmonCntl, 1);
+    recorded_wait_idle();
+}
+
+void StreamBuilder::counters_off() {
+    if (config_.counters.empty()) return;
+    encoder_.set_uconfig(gfx9::kCpPerfmonCntl, 2);
+    encoder_.set_uconfig(gfx9::kCpPerfmonCntl, 0);
+    encoder_.set_uconfig(gfx9::kRlcPerfmonClkCntl, 0);
+    recorded_wait_idle();
+}
+
+void StreamBuilder::arm(std::uint32_t se, std::uint64_t va) {
+    const std::size_t block = begin_xcc(se / topology_.engines_per_xcc);
+    encoder_.set_uconfig(gfx9::kGrbmGfxIndex, gfx9::grbm_select(se % topology_.engines_per_xcc));
+    encoder_.set_uconfig(gfx9::kSqThreadTraceTokenMask2, 0xFFFFFFFF);
+    encoder_.copy_immediate_to_register(0, gfx9::kSqThreadTraceStatus);
+    encoder_.set_uconfig(gfx9::kSqThreadTraceBase, low(va >> 12));
+    encoder_.set_uconfig(gfx9::kSqThreadTraceBase2, low(va >> 44));
+    encoder_.set_uconfig(gfx9::kSqThreadTraceSize, low(capacity_ / kPage));
+    encoder_.set_uconfig(gfx9::kSqThreadTraceCtrl, kCtrlResetBuffer);
+    recorded_wait_idle();
+    encoder_.set_uconfig(gfx9::kSqThreadTraceMode, kModeOn);
+    end_xcc(block);
+}
+
+void StreamBuilder::save(std::uint32_t se) {
+    const std::uint64_t entry = memory_.control_va + engine_entry_offset(config_.dialect, se);
+    const std::size_t block = begin_xcc(se / topology_.engines_per_xcc);
+    encoder_.set_uconfig(gfx9::kGrbmGfxIndex, gfx9::grbm_select(se % topology_.engines_per_xcc));
+    if (recorded(config_))
+        encoder_.wait_register(kRecordedPollRegister, kStatusBusy, WaitFunction::kNotEqual, 1);
+    else
+        encoder_.wait_register(gfx9::kSqThreadTraceStatus, kStatusBusy, WaitFunction::kEqual, 0);
+    encoder_.copy_register_to_memory(gfx9::kSqThreadTraceStatus, entry + layout_.status);
+    encoder_.copy_register_to_memory(gfx9::kSqThreadTraceCntr, entry + layout_.counter);
+    encoder_.copy_register_to_memory(gfx9::kSqThreadTraceWptr, entry + layout_.wptr);
+    end_xcc(block);
+}
+
+void StreamBuilder::preamble() {
+    userdata2(kMarkerMagic);
+    userdata2(kMarkerVersion);
+    if (recorded(config_)) return;
+    if (config_.clock_markers && config_.clock_khz != 0)
+        userdata2(kMarkerAgentInfo | config_.clock_khz << 12);
+    if (!config_.counters.empty()) {
+        const auto count = static_cast<std::uint32_t>(config_.counters.size());
+        const std::uint32_t interval =
+            (1 + topology_.cus_per_engine) * ((count + 3) / 4 * 4) * (config_.counter_rate + 1);
+        userdata2(kMarkerAgentInfo | kAgentInfoCounterInterval | interval << 12);
+    }
+}
+
+void StreamBuilder::clock_of_xcc(std::uint32_t xcc, std::uint32_t field) {
+    const std::uint64_t va =
+        memory_.control_va + clock_entry_offset(topology_, config_.dialect, xcc) + field;
+    const std::size_t block = begin_xcc(xcc);
+    if (config_.clock_markers) {
+        broadcast();
+        encoder_.set_uconfig(gfx9::kSqThreadTraceUserdata3, kMarkerClock);
+        encoder_.copy_clock_to_memory(va);
+        encoder_.copy_memory_to_register(va, gfx9::kSqThreadTraceUserdata3);
+        encoder_.copy_memory_to_register(va + 4, gfx9::kSqThreadTraceUserdata3);
+        encoder_.copy_clock_low_to_register(gfx9::kSqThreadTraceUserdata3);
+    } else {
+        encoder_.copy_clock_to_memory(va);
+    }
+    end_xcc(block);
+}
+
+void StreamBuilder::clocks(std::uint32_t field) {
+    if (!stores_clocks(config_)) return;
+    const std::uint64_t engines = topology_.engines_per_xcc;
+    const std::uint64_t one_xcc = engines == 64 ? ~std::uint64_t{0} : (1ULL << engines) - 1;
+    for (std::uint32_t xcc = 0; xcc < topology_.xccs; ++xcc)
+        if ((config_.se_mask >> (xcc * engines) & one_xcc) != 0) clock_of_xcc(xcc, field);
+}
+
+void StreamBuilder::flush_control() {
+    encoder_.acquire_mem(memory_.control_va, used_control_bytes());
+}
+
+void StreamBuilder::flush_output() {
+    // The June 2025 library gives the size as the address.
+    const std::uint64_t va =
+        config_.dialect == Dialect::kJun25 ? config_.buffer_bytes : memory_.output_va;
+    encoder_.acquire_mem(va, config_.buffer_bytes);
+}
+
+std::vector<std::uint32_t> StreamBuilder::start() {
+    broadcast();
+    recorded_wait_idle();
+    encoder_.set_uconfig(gfx9::kSqThreadTraceMask,
+                         kMaskStalls | config_.simd_mask << 8 | config_.target_cu);
+    counters_on();
+    std::uint32_t tokens = config_.detail ? kTokensDetail : kTokensOccupancy;
+    if (!recorded(config_)) tokens |= kTokenEventCs;
+    if (!config_.counters.empty()) tokens |= kTokenPerf;
+    encoder_.set_uconfig(gfx9::kSqThreadTraceTokenMask, tokens);
+    encoder_.set_uconfig(gfx9::kSqThreadTraceMode, kModeOff);
+    encoder_.set_uconfig(gfx9::kSqThreadTraceHiwater, kHiwater);
+    std::uint64_t va = memory_.output_va;
+    for (std::uint32_t se = 0; se < engine_count(topology_); ++se) {
+        if (selected(se)) {
+            arm(se, va);
+            va += capacity_;
+        } else if (recorded(config_)) {
+            va += kPage;
+        }
+    }
+    if (config_.dialect != Dialect::kAug25) broadcast();
+    recorded_wait_idle();
+    preamble();
+    clocks(layout_.start_clock);
+    if (!recorded(config_)) flush_control();
+    return std::move(stream_);
+}
+
+std::vector<std::uint32_t> StreamBuilder::stop() {
+    broadcast();
+    recorded_wait_idle();
+    clocks(layout_.end_clock);
+    if (stores_clocks(config_)) recorded_wait_idle();
+    encoder_.set_uconfig(gfx9::kSqThreadTraceMode, kModeOff);
+    recorded_wait_idle();
+    counters_off();
+    for (std::uint32_t se = 0; se < engine_count(topology_); ++se)
+        if (selected(se)) save(se);
+    broadcast();
+    if (!recorded(config_)) {
+        flush_output();
+        flush_control();
+        return std::move(stream_);
+    }
+    flush_control();
+    flush_output();
+    encoder_.set_uconfig(gfx9::kSqThreadTraceSize, 0);
+    encoder_.set_uconfig(gfx9::kSqThreadTraceCtrl, kCtrlResetBuffer);
+    encoder_.wait_idle();
+    flush_control();
+    encoder_.wait_idle();
+    return std::move(stream_);
+}
+
+} // namespace
+
+ControlLayout control_layout(Dialect dialect) {
+    ControlLayout layout;
+    if (dialect == Dialect::kJun25) {
+        layout.entry_bytes = 16;
+        layout.has_clocks = false;
+    }
+    return layout;
+}
+
+std::uint64_t control_bytes(const TraceTopology& topology, Dialect dialect) {
+    const std::uint64_t used =
+        std::uint64_t{engine_count(topology)} * control_layout(dialect).entry_bytes;
+    if (dialect == Dialect::kWavetap)
+        return (used + kControlAlignment - 1) / kControlAlignment * kControlAlignment;
+    return used + 0x100;
+}
+
+std::uint64_t engine_entry_offset(Dialect dialect, std::uint32_t se) {
+    return std::uint64_t{se} * control_layout(dialect).entry_bytes;
+}
+
+std::uint64_t clock_entry_offset(const TraceTopology& topology, Dialect dialect,
+                                 std::uint32_t xcc) {
+    const bool own = dialect == Dialect::kWavetap;
+    return engine_entry_offset(dialect, own ? xcc * topology.engines_per_xcc : xcc);
+}
+
+Result<void> check_config(const TraceTopology& topology, const TraceConfig& config) {
+    WAVETAP_CHECK_OK(check_topology(topology));
+    const std::uint32_t engines = engine_count(topology);
+    const std::uint64_t all = engines == kMaxEngines ? ~std::uint64_t{0} : (1ULL << engines) - 1;
+    if (config.se_mask == 0)
+        return invalid("no shader engine is selected", "SE mask", "SE mask 0x1 selects the first");
+    if ((config.se_mask & ~all) != 0)
+        return invalid("SE mask " + format_hex(config.se_mask) + " names an engine that " +
+                           topology.gfx + " lacks",
+                       "SE mask", "all of its engines are " + format_hex(all));
+    if (config.target_cu > kMaxTargetCu)
+        return invalid("target CU " + std::to_string(config.target_cu) + " is over 15", "target CU",
+                       "");
+    if (config.simd_mask == 0 || config.simd_mask >= 1U << kSimds)
+        return invalid("SIMD mask " + format_hex(config.simd_mask) +
+                           " is not one of 0x1 to 0xf (SIMD 0 to 3)",
+                       "SIMD mask", "");
+    if (config.clock_khz > kMaxMarkerData)
+        return invalid("clock frequency " + std::to_string(config.clock_khz) +
+                           " kHz is over 1048575",
+                       "clock", "");
+    return check_counters(config);
+}
+
+Result<std::uint64_t> capacity_per_engine(const TraceTopology& topology,
+                                          const TraceConfig& config) {
+    WAVETAP_CHECK_OK(check_config(topology, config));
+    const std::uint64_t count = selected_count(config);
+    const std::uint64_t lost = unselected_bytes(config);
+    const std::uint64_t smallest = count * kMinEngineBytes + lost;
+    const std::uint64_t largest = count * (kEngineBytesLimit - kPage) + lost;
+    const std::uint64_t usable = config.buffer_bytes > lost ? config.buffer_bytes - lost : 0;
+    const std::uint64_t capacity = usable / count / kPage * kPage;
+    const std::string engines = std::to_string(count) + (count == 1 ? " engine" : " engines");
+    if (capacity < kMinEngineBytes)
+        return invalid("a buffer of " + format_size(config.buffer_bytes) + " is too small for " +
+                           engines,
+                       "buffer size", "the smallest buffer that works is " + format_size(smallest));
+    if (capacity >= kEngineBytesLimit)
+        return invalid("a buffer of " + format_size(config.buffer_bytes) + " is too large for " +
+                           engines,
+                       "buffer size", "the largest buffer that works is " + format_size(largest));
+    return capacity;
+}
+
+Result<std::uint64_t> engine_offset(const TraceTopology& topology, const TraceConfig& config,
+                                    std::uint32_t se) {
+    WAVETAP_TRY(const std::uint64_t capacity, capacity_per_engine(topology, config));
+    if (se >= engine_count(topology) || (config.se_mask >> se & 1) == 0)
+        return invalid("shader engine " + std::to_string(se) + " is not selected by mask " +
+                           format_hex(config.se_mask),
+                       "shader engine", "");
+    const std::uint64_t below = (std::uint64_t{1} << se) - 1;
+    const auto selected = static_cast<std::uint64_t>(std::popcount(config.se_mask & below));
+    const std::uint64_t gaps = recorded(config) ? se - selected : 0;
+    return selected * capacity + gaps * kPage;
+}
+
+Result<std::vector<std::uint32_t>>
+build_start(const TraceTopology& topology, const TraceConfig& config, const TraceMemory& memory) {
+    WAVETAP_TRY(const std::uint64_t capacity, capacity_per_engine(topology, config));
+    WAVETAP_CHECK_OK(check_memory(topology, config, memory));
+    return StreamBuilder(topology, config, memory, capacity).start();
+}
+
+Result<std::vector<std::uint32_t>>
+build_stop(const TraceTopology& topology, const TraceConfig& config, const TraceMemory& memory) {
+    WAVETAP_TRY(const std::uint64_t capacity, capacity_per_engine(topology, config));
+    WAVETAP_CHECK_OK(check_memory(topology, config, memory));
+    return StreamBuilder(topology, config, memory, capacity).stop();
+}
+
+std::vector<std::uint32_t> build_marker(const TraceTopology&, const CodeObjectMarker& marker) {
+    enum Type : std::uint32_t {
+        kTail,
+        kSizeLow,
+        kAddressLow,
+        kAddressHigh,
+        kSizeHigh,
+        kIdLow,
+        kIdHigh,
+    };
+    std::vector<std::uint32_t> stream;
+    Gfx9Encoder encoder(stream);
+    const auto word = [&](Type type, std::uint32_t payload) {
+        encoder.set_uconfig(gfx9::kGrbmGfxIndex, gfx9::kGrbmBroadcast);
+        encoder.set_uconfig(gfx9::kSqThreadTraceUserdata2, kMarkerCodeObject | type << 8);
+        encoder.set_uconfig(gfx9::kSqThreadTraceUserdata2, payload);
+    };
+    if (!marker.unload) {
+        word(kAddressLow, low(marker.address));
+        word(kAddressHigh, high(marker.address));
+        word(kSizeLow, low(marker.size));
+        word(kSizeHigh, high(marker.size));
+    }
+    const bool big = marker.id >= kFirstBigId;
+    if (big) {
+        word(kIdLow, low(marker.id));
+        word(kIdHigh, high(marker.id));
+    }
+    const std::uint32_t id = big ? 0 : low(marker.id) << 2;
+    word(kTail, id | (marker.from_start ? 2U : 0U) | (marker.unload ? 1U : 0U));
+    return stream;
+}
+
+std::uint64_t gfx9_header(const TraceTopology& topology, const TraceConfig& config,
+                          std::uint32_t se) {
+    std::uint64_t version = 4;
+    std::uint64_t simd_mask = 0xF;
+    if (!recorded(config)) {
+        if (topology.gfx == "gfx942") version = 5;
+        if (topology.gfx == "gfx950") version = 6;
+        simd_mask = config.simd_mask & 0xF;
+    }
+    return 0x11 | version << 13 | simd_mask << 16 | std::uint64_t{config.target_cu & 0x1F} << 20 |
+           std::uint64_t{se & 0x3F} << 26;
+}
+
+void fill_vendor_packet(std::uint32_t (&packet)[16], std::uint64_t command_va,
+                        std::uint32_t dwords) {
+    constexpr std::uint32_t kFormatIndirectBuffer = 1U << 16;
+    constexpr std::uint32_t kIndirectBufferValidStream = 0x10800000;
+    std::memset(packet, 0, sizeof packet);
+    packet[0] = kFormatIndirectBuffer;
+    packet[1] = packet_header(Opcode::kIndirectBuffer, 4);
+    packet[2] = low(command_va);
+    packet[3] = high(command_va);
+    packet[4] = kIndirectBufferValidStream | (dwords & 0xFFFFF);
+    packet[5] = 10;
+}
+
+EngineResult interpret_control(const TraceTopology&, const TraceConfig&, std::uint32_t status,
+                               std::uint32_t wptr, std::uint64_t capacity_bytes) {
+    EngineResult result;
+    result.bytes = (wptr & kWptrMask) * kWptrUnit;
+    result.full = (status & kStatusFull) != 0 || result.bytes >= capacity_bytes;
+    result.write_error = (status & kStatusUtcError) != 0;
+    if (result.bytes > capacity_bytes) result.bytes = capacity_bytes;
+    return result;
+}
+
+} // namespace wavetap::pm4
