@@ -30,6 +30,7 @@ constexpr std::uint32_t kTokenEventCs = 1U << 8;
 constexpr std::uint32_t kTokenPerf = 1U << 14;
 constexpr std::uint32_t kModeOff = 0x02040000;
 constexpr std::uint32_t kModeOn = 0x02240000;
+constexpr std::uint32_t kModeWrap = 0x80000000;
 constexpr std::uint32_t kHiwater = 6;
 constexpr std::uint32_t kCtrlResetBuffer = 0x80000000;
 constexpr std::uint32_t kStatusBusy = 1U << 30;
@@ -37,6 +38,7 @@ constexpr std::uint32_t kStatusFull = 1U << 31;
 constexpr std::uint32_t kStatusUtcError = 1U << 28;
 constexpr std::uint32_t kWptrMask = 0x3FFFFFFF;
 constexpr std::uint64_t kWptrUnit = 32;
+constexpr std::uint64_t kHeaderRing = std::uint64_t{1} << 32;
 constexpr std::uint32_t kPerfcounterCtrl = 0xFFFF007F;
 /// aqlprofile's stop names STATUS wrongly and thereby polls this register, which reads as 0.
 constexpr std::uint32_t kRecordedPollRegister = 0x338;
@@ -128,16 +130,43 @@ Result<void> check_counters(const TraceConfig& config) {
     return {};
 }
 
+Result<void> check_ring(const TraceConfig& config) {
+    if (config.buffers < 1 || config.buffers > kMaxTraceBuffers)
+        return invalid(std::to_string(config.buffers) + " buffers were asked for, 1 to 16 work",
+                       "buffers", "");
+    if (config.buffers == 1) return {};
+    if (selected_count(config) != 1)
+        return invalid("a ring of " + std::to_string(config.buffers) + " buffers cannot serve " +
+                           std::to_string(selected_count(config)) + " shader engines",
+                       "buffers", "select one shader engine, or use one buffer");
+    if (recorded(config))
+        return invalid("aqlprofile of 2025 has no ring of buffers", "buffers",
+                       "use one buffer, or wavetap's own streams");
+    return {};
+}
+
+constexpr std::uint64_t kAddressLimit = std::uint64_t{1} << 48;
+
+Result<void> check_output(const TraceConfig& config, std::uint64_t va) {
+    if (va == 0 || va % kPage != 0)
+        return invalid("the output buffer at " + format_hex(va) + " is not aligned to 4 KiB",
+                       "output buffer", "the BASE register holds address bits 47:12");
+    if (va >= kAddressLimit || config.buffer_bytes > kAddressLimit - va)
+        return invalid("the output buffer at " + format_hex(va) + " ends over 2^48",
+                       "output buffer", "the BASE register holds address bits 47:12");
+    return {};
+}
+
 Result<void> check_memory(const TraceTopology& topology, const TraceConfig& config,
                           const TraceMemory& memory) {
-    constexpr std::uint64_t kAddressLimit = std::uint64_t{1} << 48;
-    if (memory.output_va == 0 || memory.output_va % kPage != 0)
-        return invalid("the output buffer at " + format_hex(memory.output_va) +
-                           " is not aligned to 4 KiB",
-                       "output buffer", "the BASE register holds address bits 47:12");
-    if (memory.output_va >= kAddressLimit || config.buffer_bytes > kAddressLimit - memory.output_va)
-        return invalid("the output buffer at " + format_hex(memory.output_va) + " ends over 2^48",
-                       "output buffer", "the BASE register holds address bits 47:12");
+    if (memory.extra_output_va.size() + 1 != config.buffers)
+        return invalid(std::to_string(memory.extra_output_va.size() + 1) +
+                           " output buffers were given for a ring of " +
+                           std::to_string(config.buffers),
+                       "output buffer", "");
+    WAVETAP_CHECK_OK(check_output(config, memory.output_va));
+    for (const std::uint64_t va : memory.extra_output_va)
+        WAVETAP_CHECK_OK(check_output(config, va));
     if (memory.control_va == 0 || memory.control_va % kControlAlignment != 0)
         return invalid("the control block at " + format_hex(memory.control_va) +
                            " is not aligned to 256 bytes",
@@ -159,6 +188,8 @@ class StreamBuilder {
 
     std::vector<std::uint32_t> start();
     std::vector<std::uint32_t> stop();
+    std::vector<std::uint32_t> query();
+    std::vector<std::uint32_t> swap(std::uint64_t index);
 
   private:
     void broadcast() { encoder_.set_uconfig(gfx9::kGrbmGfxIndex, gfx9::kGrbmBroadcast); }
@@ -186,8 +217,13 @@ class StreamBuilder {
     void preamble();
     void clocks(std::uint32_t field);
     void clock_of_xcc(std::uint32_t xcc, std::uint32_t field);
+    void base(std::uint64_t va);
+    void select_engine(std::uint32_t se);
     void flush_control();
     void flush_output();
+    std::uint32_t only_engine() const {
+        return static_cast<std::uint32_t>(std::countr_zero(config_.se_mask));
+    }
     std::uint64_t used_control_bytes() const {
         return std::uint64_t{engine_count(topology_)} * layout_.entry_bytes;
     }
@@ -227,24 +263,34 @@ void StreamBuilder::counters_off() {
     recorded_wait_idle();
 }
 
-void StreamBuilder::arm(std::uint32_t se, std::uint64_t va) {
-    const std::size_t block = begin_xcc(se / topology_.engines_per_xcc);
-    encoder_.set_uconfig(gfx9::kGrbmGfxIndex, gfx9::grbm_select(se % topology_.engines_per_xcc));
-    encoder_.set_uconfig(gfx9::kSqThreadTraceTokenMask2, 0xFFFFFFFF);
-    encoder_.copy_immediate_to_register(0, gfx9::kSqThreadTraceStatus);
+void StreamBuilder::base(std::uint64_t va) {
     encoder_.set_uconfig(gfx9::kSqThreadTraceBase, low(va >> 12));
     encoder_.set_uconfig(gfx9::kSqThreadTraceBase2, low(va >> 44));
+}
+
+void StreamBuilder::select_engine(std::uint32_t se) {
+    encoder_.set_uconfig(gfx9::kGrbmGfxIndex, gfx9::grbm_select(se % topology_.engines_per_xcc));
+}
+
+void StreamBuilder::arm(std::uint32_t se, std::uint64_t va) {
+    const bool ring = config_.buffers > 1;
+    const std::size_t block = begin_xcc(se / topology_.engines_per_xcc);
+    select_engine(se);
+    encoder_.set_uconfig(gfx9::kSqThreadTraceTokenMask2, 0xFFFFFFFF);
+    encoder_.copy_immediate_to_register(0, gfx9::kSqThreadTraceStatus);
+    base(va);
     encoder_.set_uconfig(gfx9::kSqThreadTraceSize, low(capacity_ / kPage));
     encoder_.set_uconfig(gfx9::kSqThreadTraceCtrl, kCtrlResetBuffer);
     recorded_wait_idle();
-    encoder_.set_uconfig(gfx9::kSqThreadTraceMode, kModeOn);
+    encoder_.set_uconfig(gfx9::kSqThreadTraceMode, ring ? kModeOn | kModeWrap : kModeOn);
+    if (ring) base(active_output(memory_, 1));
     end_xcc(block);
 }
 
 void StreamBuilder::save(std::uint32_t se) {
     const std::uint64_t entry = memory_.control_va + engine_entry_offset(config_.dialect, se);
     const std::size_t block = begin_xcc(se / topology_.engines_per_xcc);
-    encoder_.set_uconfig(gfx9::kGrbmGfxIndex, gfx9::grbm_select(se % topology_.engines_per_xcc));
+    select_engine(se);
     if (recorded(config_))
         encoder_.wait_register(kRecordedPollRegister, kStatusBusy, WaitFunction::kNotEqual, 1);
     else
@@ -303,6 +349,39 @@ void StreamBuilder::flush_output() {
     const std::uint64_t va =
         config_.dialect == Dialect::kJun25 ? config_.buffer_bytes : memory_.output_va;
     encoder_.acquire_mem(va, config_.buffer_bytes);
+    for (const std::uint64_t extra : memory_.extra_output_va)
+        encoder_.acquire_mem(extra, config_.buffer_bytes);
+}
+
+std::vector<std::uint32_t> StreamBuilder::query() {
+    const std::uint32_t se = only_engine();
+    const std::uint64_t entry = memory_.control_va + engine_entry_offset(config_.dialect, se);
+    broadcast();
+    const std::size_t block = begin_xcc(se / topology_.engines_per_xcc);
+    select_engine(se);
+    encoder_.copy_register_to_memory(gfx9::kSqThreadTraceStatus, entry + layout_.query_status);
+    encoder_.copy_register_to_memory(gfx9::kSqThreadTraceWptr, entry + layout_.query_wptr);
+    end_xcc(block);
+    broadcast();
+    flush_control();
+    return std::move(stream_);
+}
+
+std::vector<std::uint32_t> StreamBuilder::swap(std::uint64_t index) {
+    const std::uint32_t se = only_engine();
+    const std::uint32_t xcc = se / topology_.engines_per_xcc;
+    broadcast();
+    const std::size_t block = begin_xcc(xcc);
+    select_engine(se);
+    base(active_output(memory_, index + 2));
+    encoder_.copy_clock_to_memory(memory_.control_va +
+                                  clock_entry_offset(topology_, config_.dialect, xcc) +
+                                  layout_.swap_clock);
+    end_xcc(block);
+    broadcast();
+    encoder_.acquire_mem(active_output(memory_, index), config_.buffer_bytes);
+    flush_control();
+    return std::move(stream_);
 }
 
 std::vector<std::uint32_t> StreamBuilder::start() {
@@ -364,10 +443,8 @@ std::vector<std::uint32_t> StreamBuilder::stop() {
 
 ControlLayout control_layout(Dialect dialect) {
     ControlLayout layout;
-    if (dialect == Dialect::kJun25) {
-        layout.entry_bytes = 16;
-        layout.has_clocks = false;
-    }
+    if (dialect == Dialect::kJun25) layout.entry_bytes = 16;
+    if (dialect == Dialect::kAug25) layout.entry_bytes = 32;
     return layout;
 }
 
@@ -410,6 +487,7 @@ Result<void> check_config(const TraceTopology& topology, const TraceConfig& conf
         return invalid("clock frequency " + std::to_string(config.clock_khz) +
                            " kHz is over 1048575",
                        "clock", "");
+    WAVETAP_CHECK_OK(check_ring(config));
     return check_counters(config);
 }
 
@@ -461,6 +539,28 @@ build_stop(const TraceTopology& topology, const TraceConfig& config, const Trace
     return StreamBuilder(topology, config, memory, capacity).stop();
 }
 
+Result<std::vector<std::uint32_t>>
+build_query(const TraceTopology& topology, const TraceConfig& config, const TraceMemory& memory) {
+    WAVETAP_TRY(const std::uint64_t capacity, capacity_per_engine(topology, config));
+    WAVETAP_CHECK_OK(check_memory(topology, config, memory));
+    if (config.buffers < 2) return invalid("a query needs a ring of buffers", "buffers", "");
+    return StreamBuilder(topology, config, memory, capacity).query();
+}
+
+Result<std::vector<std::uint32_t>> build_swap(const TraceTopology& topology,
+                                              const TraceConfig& config, const TraceMemory& memory,
+                                              std::uint64_t swap) {
+    WAVETAP_TRY(const std::uint64_t capacity, capacity_per_engine(topology, config));
+    WAVETAP_CHECK_OK(check_memory(topology, config, memory));
+    if (config.buffers < 2) return invalid("a swap needs a ring of buffers", "buffers", "");
+    return StreamBuilder(topology, config, memory, capacity).swap(swap);
+}
+
+std::uint64_t active_output(const TraceMemory& memory, std::uint64_t swaps) {
+    const std::uint64_t index = swaps % (memory.extra_output_va.size() + 1);
+    return index == 0 ? memory.output_va : memory.extra_output_va[index - 1];
+}
+
 std::vector<std::uint32_t> build_marker(const TraceTopology&, const CodeObjectMarker& marker) {
     enum Type : std::uint32_t {
         kTail,
@@ -503,8 +603,9 @@ std::uint64_t gfx9_header(const TraceTopology& topology, const TraceConfig& conf
         if (topology.gfx == "gfx950") version = 6;
         simd_mask = config.simd_mask & 0xF;
     }
+    const std::uint64_t ring = config.buffers > 1 ? kHeaderRing : 0;
     return 0x11 | version << 13 | simd_mask << 16 | std::uint64_t{config.target_cu & 0x1F} << 20 |
-           std::uint64_t{se & 0x3F} << 26;
+           std::uint64_t{se & 0x3F} << 26 | ring;
 }
 
 void fill_vendor_packet(std::uint32_t (&packet)[16], std::uint64_t command_va,
@@ -518,6 +619,10 @@ void fill_vendor_packet(std::uint32_t (&packet)[16], std::uint64_t command_va,
     packet[3] = high(command_va);
     packet[4] = kIndirectBufferValidStream | (dwords & 0xFFFFF);
     packet[5] = 10;
+}
+
+QueryResult interpret_query(const TraceTopology&, std::uint32_t status, std::uint32_t wptr) {
+    return {(status & kStatusFull) != 0, (wptr >> 30) * 2};
 }
 
 EngineResult interpret_control(const TraceTopology&, const TraceConfig&, std::uint32_t status,

@@ -32,14 +32,18 @@ struct TraceCounter {
     std::uint32_t simd_mask = 0xf; ///< bit i = SIMD i
 };
 inline constexpr std::size_t kMaxTraceCounters = 8;
+inline constexpr std::uint32_t kMaxTraceBuffers = 16;
 
 struct TraceConfig {
     std::uint64_t se_mask = 1;      ///< global engines (XCC * engines_per_xcc + engine)
     std::uint32_t target_cu = 1;    ///< 0..15
     std::uint32_t simd_mask = 0xf;  ///< bit i = SIMD i
-    std::uint64_t buffer_bytes = 0; ///< all selected engines together
-    bool detail = true;             ///< false: occupancy only
-    bool clock_markers = true;      ///< constant-clock samples through USERDATA_3
+    std::uint64_t buffer_bytes = 0; ///< all selected engines together; each buffer of a ring
+    /// > 1: the hardware goes on in the next of this many buffers when one is full (kWavetap, one
+    /// engine). At most kMaxTraceBuffers.
+    std::uint32_t buffers = 1;
+    bool detail = true;        ///< false: occupancy only
+    bool clock_markers = true; ///< constant-clock samples through USERDATA_3
     Dialect dialect = Dialect::kWavetap;
     /// Frequency of the constant clock, announced in the stream (kWavetap with clock markers);
     /// 0 = not announced. At most 0xFFFFF.
@@ -53,14 +57,17 @@ struct TraceConfig {
 struct TraceMemory {
     std::uint64_t output_va = 0;  ///< buffer_bytes long, 4 KiB aligned
     std::uint64_t control_va = 0; ///< control_bytes() long, 256-byte aligned, host visible
+    std::vector<std::uint64_t> extra_output_va; ///< the other buffers of a ring, as output_va
 };
 
 /// One engine's entry of the control block; where each field lies. The clocks are those of an XCC:
-/// see clock_entry_offset().
+/// see clock_entry_offset(). Every dialect stores status, counter and wptr at the same place.
 struct ControlLayout {
-    std::uint32_t entry_bytes = 32;
-    std::uint32_t status = 0, counter = 4, wptr = 8, start_clock = 16, end_clock = 24;
-    bool has_clocks = true; ///< kJun25 reads no clock
+    std::uint32_t entry_bytes = 64;
+    std::uint32_t status = 0, counter = 4, wptr = 8;
+    std::uint32_t start_clock = 16, end_clock = 24;   ///< 64 bit; kJun25 reads no clock
+    std::uint32_t query_status = 32, query_wptr = 36; ///< build_query(), kWavetap only
+    std::uint32_t swap_clock = 40;                    ///< 64 bit, build_swap(), kWavetap only
 };
 ControlLayout control_layout(Dialect dialect);
 std::uint64_t control_bytes(const TraceTopology& topology, Dialect dialect);
@@ -90,6 +97,18 @@ Result<std::vector<std::uint32_t>> build_start(const TraceTopology&, const Trace
 Result<std::vector<std::uint32_t>> build_stop(const TraceTopology&, const TraceConfig&,
                                               const TraceMemory&);
 
+/// Rings only: stores STATUS and WPTR of the engine while the trace runs (query_status and
+/// query_wptr). Errors: as build_start(), and kInvalidArgument without a ring.
+Result<std::vector<std::uint32_t>> build_query(const TraceTopology&, const TraceConfig&,
+                                               const TraceMemory&);
+/// Rings only: after the hardware moved on for the `swap`th time (from 0), names the buffer behind
+/// the one it fills now and flushes the one that it left, active_output(memory, swap). Errors: as
+/// build_query().
+Result<std::vector<std::uint32_t>> build_swap(const TraceTopology&, const TraceConfig&,
+                                              const TraceMemory&, std::uint64_t swap);
+/// The buffer that is being filled after `swaps` swaps: output_va, then the extra ones, and again.
+std::uint64_t active_output(const TraceMemory& memory, std::uint64_t swaps);
+
 struct CodeObjectMarker {
     std::uint64_t id = 0;
     std::uint64_t address = 0, size = 0;
@@ -101,13 +120,22 @@ struct CodeObjectMarker {
 std::vector<std::uint32_t> build_marker(const TraceTopology&, const CodeObjectMarker&);
 
 /// The 8 bytes that go in front of a gfx9 blob. kWavetap: the true SIMD mask and the chip's version
-/// (4 gfx90a, 5 gfx942, 6 gfx950); aqlprofile of 2025: mask 0xF and version 4, always.
+/// (4 gfx90a, 5 gfx942, 6 gfx950), bit 32 with a ring; aqlprofile of 2025: mask 0xF and version 4,
+/// always.
 std::uint64_t gfx9_header(const TraceTopology&, const TraceConfig&, std::uint32_t se);
 
 /// Dwords 0..15 of the AQL vendor packet that runs a command buffer (header and completion signal
 /// left to the caller: header bits are 0).
 void fill_vendor_packet(std::uint32_t (&packet)[16], std::uint64_t command_va,
                         std::uint32_t dwords);
+
+/// What build_query()'s two words say.
+struct QueryResult {
+    bool needs_swap = false; ///< the hardware has moved on
+    std::uint32_t read_offset_bytes =
+        0; ///< first valid byte of the buffer that it left: 0, 2, 4, 6
+};
+QueryResult interpret_query(const TraceTopology&, std::uint32_t status, std::uint32_t wptr);
 
 /// What a read-back of one engine's control entry says.
 struct EngineResult {
