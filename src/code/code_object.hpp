@@ -29,8 +29,8 @@ struct SourceLine {
     std::uint32_t column = 0;
 };
 
-/// An AMDGPU ELF file, parsed once; immutable afterwards and safe to read from several threads
-/// except source_line() (libdw keeps caches).
+/// An AMDGPU ELF file, parsed once. Resource; immutable afterwards and safe to read from several
+/// threads. Any bytes are safe to parse.
 class CodeObject {
   public:
     /// Takes the bytes over. Errors: kCorrupt, kUnsupported (not an AMDGPU ELF), with offsets.
@@ -42,15 +42,20 @@ class CodeObject {
 
     /// "gfx90a", from the ELF flags by our own table.
     const std::string& gfx() const;
-    const std::vector<Symbol>& functions() const; ///< by address
+    /// By address, one per address. A file without function symbols has one entry for each
+    /// executable section, under the section's name.
+    const std::vector<Symbol>& functions() const;
     /// The function that contains `elf_address`, or null.
     const Symbol* function_at(std::uint64_t elf_address) const;
-    /// Bytes of loadable memory from `elf_address` to the end of its segment; empty if there are none.
+    /// Bytes of loadable memory from `elf_address` to the end of its segment; empty if there are
+    /// none. They live as long as this object.
     std::span<const std::byte> bytes_at(std::uint64_t elf_address) const;
     /// Size of the loaded image: end of the last loadable segment.
     std::uint64_t memory_bytes() const;
     /// Innermost source position of an instruction, if there is debug information.
     std::optional<SourceLine> source_line(std::uint64_t elf_address) const;
+    /// The same, then the call sites of the inlined functions around it, outwards.
+    std::vector<SourceLine> source_chain(std::uint64_t elf_address) const;
     std::span<const std::byte> file_bytes() const;
 
   private:
