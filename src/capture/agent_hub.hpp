@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "capture/backend.hpp"
+#include "capture/hub_engine.hpp"
+#include "capture/hub_state.hpp"
+#include "capture/run.hpp"
+#include "capture/slot_plan.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace wavetap::capture {
+
+class AgentHub;
+
+/// A run in progress. Move-only; whoever holds it owns the agent. Dropping it without stop()
+/// disarms the trace unit and discards the data, without a callback and without waiting. Must not
+/// outlive its hub. Not thread safe.
+class RunningTrace {
+  public:
+    RunningTrace() = default;
+    RunningTrace(RunningTrace&& other) noexcept;
+    RunningTrace& operator=(RunningTrace&& other) noexcept;
+    ~RunningTrace();
+
+    bool active() const { return hub_ != nullptr; }
+    std::uint64_t run() const { return run_; }
+    /// Stops and delivers. On return the stop packet has retired, every chunk was handed to the
+    /// request's handler, and no further callback comes. An error other than kWouldDeadlock means
+    /// that the run is over and data may be missing.
+    /// Errors: kWouldDeadlock (called from a chunk handler; the run goes on), kTimeout, kUnavailable,
+    /// kWrongState (not active, or the hub was closed).
+    Result<RunSummary> stop();
+
+  private:
+    friend class AgentHub;
+    RunningTrace(AgentHub* hub, std::uint64_t run) : hub_(hub), run_(run) {}
+    AgentHub* hub_ = nullptr;
+    std::uint64_t run_ = 0;
+};
+
+/// Owner of everything heavy of one agent: one queue, the output slots, landing and command memory,
+/// the code-object log, and one thread (made at the first start), which alone talks to the backend
+/// and calls chunk handlers. Resource; every method is thread safe.
+class AgentHub {
+  public:
+    struct Options {
+        HubEngine::Options engine;
+        std::string thread_name = "wavetap-hub"; ///< at most 15 bytes
+    };
+    /// Owns nothing heavy yet. `clock` must outlive the hub.
+    AgentHub(std::unique_ptr<Backend> backend, Options options, const Clock& clock);
+    /// close(); a thread that does not end within the limit is left alone, with all that it uses.
+    ~AgentHub();
+    AgentHub(const AgentHub&) = delete;
+    AgentHub& operator=(const AgentHub&) = delete;
+
+    /// Slot sizes for all contexts of the agent; applied at the next start.
+    void set_plan(const SlotPlan& plan);
+    /// Takes the agent and arms it. On success every instruction issued after the return is traced.
+    /// Errors: kBusy at once when a context owns the agent; kWouldDeadlock (from a chunk handler);
+    /// kLimit, kUnavailable, kTimeout, kInvalidArgument, kUnsupported; kWrongState after close().
+    Result<RunningTrace> start(const RunRequest& request);
+
+    /// Runs `job` on the hub's thread, after what was asked for earlier; start() and
+    /// RunningTrace::stop() may be called inside. Never waits. Errors: kWrongState after close(),
+    /// kLimit (no thread, no memory).
+    Result<void> post(std::function<void()> job);
+
+    /// Notes a load or an unload; while a trace runs, waits (with a deadline) until the GPU has
+    /// executed the marker. Call unload before the memory is freed. An error means that the running
+    /// trace lacks the marker. Errors: kTimeout, kUnavailable.
+    Result<void> code_object_loaded(const CodeObject& object);
+    Result<void> code_object_unloaded(std::uint64_t id);
+
+    HubState state() const;
+    HubStatistics statistics() const;
+    const AgentTopology& topology() const;
+
+    /// Stops what runs (its data are delivered), gives every resource back, ends the thread.
+    /// Idempotent. Errors: kWouldDeadlock (from the hub's thread), kTimeout.
+    Result<void> close();
+
+  private:
+    friend class RunningTrace;
+    struct Core;
+    Result<RunSummary> stop(std::uint64_t run);
+    void cancel(std::uint64_t run);
+    Result<void> wait_marked(MarkerLog::Position until);
+
+    /// Shared with the hub's thread, so that a thread which never came back touches no freed memory.
+    std::shared_ptr<Core> core_;
+};
+
+} // namespace wavetap::capture

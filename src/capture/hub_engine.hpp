@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "capture/backend.hpp"
+#include "capture/hub_memory.hpp"
+#include "capture/marker_log.hpp"
+#include "capture/params.hpp"
+#include "capture/run.hpp"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+namespace wavetap::capture {
+
+/// The mechanics of one agent without threads: queue, memory, start, stop, markers, delivery.
+/// AgentHub gives it a thread and decides who may run. Resource; hub thread only.
+class HubEngine {
+  public:
+    struct Options {
+        AgentTopology topology;
+        pm4::Dialect dialect = pm4::Dialect::kWavetap;
+        HubLimits limits;
+        std::uint64_t landing_limit = 32ull << 20; ///< largest chunk
+    };
+    /// `clock`, `log` and `silenced` must outlive the engine. While `silenced` is true no client
+    /// callback is made (a stop whose client gave up waiting).
+    HubEngine(std::unique_ptr<Backend> backend, Options options, const Clock& clock, MarkerLog& log,
+              const std::atomic<bool>& silenced);
+    ~HubEngine();
+    HubEngine(const HubEngine&) = delete;
+    HubEngine& operator=(const HubEngine&) = delete;
+
+    /// Arms the trace unit; complete on return. After an error nothing runs; gpu_lost() tells
+    /// whether packets may have reached a GPU that did not answer. Errors: kLimit, kUnavailable,
+    /// kTimeout, kInvalidArgument, kUnsupported.
+    Result<void> start(const RunRequest& request, const SlotPlan& plan, std::uint64_t run);
+    /// Disarms, and with `deliver` hands every selected engine's bytes to the request's handler.
+    /// Each selected engine gets exactly one END. An error means that the run ended but data are
+    /// missing. Precondition: start() succeeded.
+    Result<RunSummary> stop(bool deliver);
+    /// Sends live markers for log entries before `until`. Errors: kTimeout, kUnavailable.
+    Result<void> mark(MarkerLog::Position until);
+    MarkerLog::Position marked() const { return marked_; }
+    bool running() const { return run_.has_value(); }
+    bool gpu_lost() const { return lost_; }
+    /// Gives everything back. Precondition: not running.
+    void shut_down();
+
+    const HubStatistics& statistics() const { return statistics_; }
+
+  private:
+    struct Run {
+        RunRequest request;
+        std::uint64_t id = 0;
+        TraceStreams streams;
+        DeviceMemory output;
+        std::uint64_t capacity_bytes = 0; ///< of one engine
+        std::uint64_t start_counter = 0;
+        bool markers_broken = false;
+    };
+    struct EngineReadback {
+        std::uint32_t status = 0, dropped = 0, wptr = 0;
+        std::uint64_t start_counter = 0, end_counter = 0;
+        pm4::EngineResult result;
+    };
+
+    Result<void> ensure_queue();
+    Result<void> rebuild_queue();
+    Result<void> ensure_memory(const RunRequest& request, const SlotPlan& plan);
+    Result<void> build_replay(MarkerLog::Position until);
+    Result<void> submit_and_wait(std::span<const CommandBuffer> buffers, Duration limit);
+    EngineReadback read_engine(std::uint32_t engine) const;
+    Result<void> deliver_engine(ChunkSink& sink, std::uint32_t engine, RunSummary& summary);
+    Result<void> copy_out(ChunkSink& sink, std::uint32_t engine, std::uint64_t bytes,
+                          RunSummary& summary);
+    void lose_all(ChunkSink& sink);
+    bool has_header() const;
+    void note_memory();
+
+    std::unique_ptr<Backend> backend_;
+    Options options_;
+    pm4::TraceTopology topology_;
+    const Clock& clock_;
+    MarkerLog& log_;
+    const std::atomic<bool>& silenced_;
+    SlotBank bank_;
+    ControlArena arena_;
+    GrowingHost landing_;
+    GrowingHost replay_;
+    std::vector<CommandBuffer> replay_buffers_;
+    std::size_t replay_markers_ = 0;
+    std::optional<MarkerLog::Position> replay_until_;
+    bool queue_ = false;
+    bool lost_ = false;
+    std::optional<CommandBuffer> disarm_; ///< stop stream of a run whose end is unknown
+    std::optional<Run> run_;
+    MarkerLog::Position marked_ = 0;
+    HubStatistics statistics_;
+};
+
+} // namespace wavetap::capture

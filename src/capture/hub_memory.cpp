@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "capture/hub_memory.hpp"
+
+#include "base/units.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace wavetap::capture {
+
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+bool same_config(const pm4::TraceConfig& a, const pm4::TraceConfig& b) {
+    return a.se_mask == b.se_mask && a.target_cu == b.target_cu && a.simd_mask == b.simd_mask &&
+           a.buffer_bytes == b.buffer_bytes && a.detail == b.detail &&
+           a.clock_markers == b.clock_markers && a.dialect == b.dialect;
+}
+
+} // namespace
+
+bool SlotBank::holds(const SlotPlan& plan) const {
+    for (std::size_t i = 0; i < slots_.size(); ++i)
+        if (slots_[i].bytes < plan.output_bytes(i)) return false;
+    return true;
+}
+
+Result<void> SlotBank::make(const SlotPlan& plan) {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+        if (slots_[i].bytes >= plan.output_bytes(i)) continue;
+        auto fresh = backend_.allocate_device(plan.output_bytes(i));
+        if (!fresh && slots_[i].va != 0) {
+            // Old and new do not fit side by side.
+            backend_.free_device(slots_[i]);
+            slots_[i] = {};
+            fresh = backend_.allocate_device(plan.output_bytes(i));
+        }
+        if (!fresh) return std::move(fresh.error());
+        if (slots_[i].va != 0) backend_.free_device(slots_[i]);
+        slots_[i] = *fresh;
+    }
+    return {};
+}
+
+Result<void> SlotBank::grow(const SlotPlan& plan, const Requirement& need) {
+    SlotPlan alone;
+    alone.add(need);
+    if (!(plan == refused_) && plan.covers(alone) && !holds(plan)) {
+        if (make(plan)) return {};
+        refused_ = plan;
+    }
+    if (holds(alone)) return {};
+    auto made = make(alone);
+    if (!made) {
+        Error& error = made.error();
+        error.message = "no " + format_size(need.buffer_bytes) +
+                        " of device memory for an output slot: " + error.message;
+        error.hint = "use a smaller trace buffer";
+    }
+    return made;
+}
+
+std::uint64_t SlotBank::slots() const {
+    return static_cast<std::uint64_t>(std::count_if(
+        slots_.begin(), slots_.end(), [](const DeviceMemory& slot) { return slot.va != 0; }));
+}
+
+std::uint64_t SlotBank::bytes() const {
+    std::uint64_t sum = 0;
+    for (const DeviceMemory& slot : slots_)
+        sum += slot.allocated_bytes;
+    return sum;
+}
+
+void SlotBank::release() {
+    for (DeviceMemory& slot : slots_) {
+        if (slot.va != 0) backend_.free_device(slot);
+        slot = {};
+    }
+    refused_ = {};
+}
+
+ControlArena::ControlArena(Backend& backend, pm4::TraceTopology topology, pm4::Dialect dialect)
+    : backend_(backend), topology_(std::move(topology)), dialect_(dialect) {}
+
+Result<std::uint64_t> ControlArena::measure_entry() const {
+    const std::uint32_t engines = topology_.xccs * topology_.engines_per_xcc;
+    pm4::TraceConfig largest;
+    largest.se_mask = engines >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << engines) - 1;
+    largest.buffer_bytes = engines * kMiB;
+    largest.dialect = dialect_;
+    const pm4::TraceMemory memory{kPage, 2 * kPage};
+    WAVETAP_TRY(const auto start, pm4::build_start(topology_, largest, memory));
+    WAVETAP_TRY(const auto stop, pm4::build_stop(topology_, largest, memory));
+    return round_up(start.size() * 4, 256) + round_up(stop.size() * 4, 256);
+}
+
+Result<void> ControlArena::ensure() {
+    if (memory_.host != nullptr) return {};
+    WAVETAP_TRY(entry_bytes_, measure_entry());
+    control_bytes_ = pm4::control_bytes(topology_, dialect_);
+    live_offset_ = round_up(control_bytes_, kPage);
+    streams_offset_ = live_offset_ + kLiveDwords * 4;
+    const std::uint64_t bytes = round_up(streams_offset_ + kStreams * entry_bytes_, kPage);
+    WAVETAP_TRY(memory_, backend_.allocate_host(bytes));
+    entries_.assign(kStreams, Entry{});
+    return {};
+}
+
+Result<TraceStreams> ControlArena::streams(const pm4::TraceConfig& config,
+                                           std::uint64_t output_va) {
+    for (const Entry& entry : entries_)
+        if (entry.used && entry.output_va == output_va && same_config(entry.config, config))
+            return entry.streams;
+
+    const pm4::TraceMemory memory{output_va, memory_.va};
+    WAVETAP_TRY(const auto start, pm4::build_start(topology_, config, memory));
+    WAVETAP_TRY(const auto stop, pm4::build_stop(topology_, config, memory));
+    const std::uint64_t stop_offset = round_up(start.size() * 4, 256);
+    if (stop_offset + stop.size() * 4 > entry_bytes_)
+        return Error{ErrorCode::kInternal, "command stream is larger than measured",
+                     "control arena", ""};
+
+    const std::size_t index = next_victim_;
+    next_victim_ = (next_victim_ + 1) % kStreams;
+    const std::uint64_t at = streams_offset_ + index * entry_bytes_;
+    std::memcpy(memory_.host + at, start.data(), start.size() * 4);
+    std::memcpy(memory_.host + at + stop_offset, stop.data(), stop.size() * 4);
+    ++built_;
+    Entry& entry = entries_[index];
+    entry.used = true;
+    entry.config = config;
+    entry.output_va = output_va;
+    entry.streams.start = {memory_.va + at, static_cast<std::uint32_t>(start.size())};
+    entry.streams.stop = {memory_.va + at + stop_offset, static_cast<std::uint32_t>(stop.size())};
+    return entry.streams;
+}
+
+void ControlArena::clear_control() {
+    std::memset(memory_.host, 0, control_bytes_);
+}
+
+std::span<const std::byte> ControlArena::control() const {
+    return {memory_.host, static_cast<std::size_t>(control_bytes_)};
+}
+
+CommandBuffer ControlArena::write_live(std::span<const std::uint32_t> words) {
+    const std::size_t count = std::min<std::size_t>(words.size(), kLiveDwords);
+    std::memcpy(memory_.host + live_offset_, words.data(), count * 4);
+    return {memory_.va + live_offset_, static_cast<std::uint32_t>(count)};
+}
+
+void ControlArena::release() {
+    if (memory_.host != nullptr) backend_.free_host(memory_);
+    memory_ = {};
+    entries_.clear();
+}
+
+Result<void> GrowingHost::ensure(std::uint64_t bytes) {
+    if (memory_.bytes >= bytes) return {};
+    WAVETAP_TRY(const HostMemory fresh, backend_.allocate_host(round_up(bytes, kPage)));
+    if (memory_.host != nullptr) backend_.free_host(memory_);
+    memory_ = fresh;
+    return {};
+}
+
+void GrowingHost::release() {
+    if (memory_.host != nullptr) backend_.free_host(memory_);
+    memory_ = {};
+}
+
+} // namespace wavetap::capture

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "capture/marker_log.hpp"
+
+#include <algorithm>
+
+namespace wavetap::capture {
+
+namespace {
+
+pm4::CodeObjectMarker marker_of(const CodeObject& object) {
+    pm4::CodeObjectMarker marker;
+    marker.id = object.id;
+    marker.address = object.address;
+    marker.size = object.size;
+    return marker;
+}
+
+void append(std::vector<std::uint32_t>& stream, const std::vector<std::uint32_t>& words) {
+    stream.insert(stream.end(), words.begin(), words.end());
+}
+
+} // namespace
+
+MarkerLog::Position MarkerLog::load(const CodeObject& object) {
+    MutexLock lock(mutex_);
+    entries_.push_back(Entry{object, false, next_, ~Position{0}});
+    return ++next_;
+}
+
+MarkerLog::Position MarkerLog::unload(std::uint64_t id) {
+    MutexLock lock(mutex_);
+    const auto match = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& entry) {
+        return !entry.unload && entry.object.id == id && entry.dead_from == ~Position{0};
+    });
+    if (match == entries_.rend()) return next_;
+    match->dead_from = next_;
+    const CodeObject object = match->object;
+    entries_.push_back(Entry{object, true, next_, ~Position{0}});
+    return ++next_;
+}
+
+MarkerLog::Position MarkerLog::end() const {
+    MutexLock lock(mutex_);
+    return next_;
+}
+
+void MarkerLog::replay(const pm4::TraceTopology& topology, Position until,
+                       std::vector<std::uint32_t>& stream,
+                       std::vector<std::uint32_t>& joints) const {
+    MutexLock lock(mutex_);
+    for (const Entry& entry : entries_) {
+        if (entry.position >= until) break;
+        if (entry.unload || entry.dead_from < until) continue;
+        pm4::CodeObjectMarker marker = marker_of(entry.object);
+        marker.from_start = true;
+        append(stream, pm4::build_marker(topology, marker));
+        joints.push_back(static_cast<std::uint32_t>(stream.size()));
+    }
+}
+
+MarkerLog::Position MarkerLog::live(const pm4::TraceTopology& topology, Position from,
+                                    Position until, std::size_t limit_dwords,
+                                    std::vector<std::uint32_t>& stream) const {
+    MutexLock lock(mutex_);
+    for (const Entry& entry : entries_) {
+        if (entry.position < from) continue;
+        if (entry.position >= until) return until;
+        pm4::CodeObjectMarker marker = marker_of(entry.object);
+        marker.unload = entry.unload;
+        const auto words = pm4::build_marker(topology, marker);
+        if (!stream.empty() && stream.size() + words.size() > limit_dwords) return entry.position;
+        append(stream, words);
+    }
+    return until;
+}
+
+void MarkerLog::compact(Position until) {
+    MutexLock lock(mutex_);
+    std::erase_if(entries_, [&](const Entry& entry) {
+        return entry.position < until && (entry.unload || entry.dead_from < until);
+    });
+}
+
+std::size_t MarkerLog::loaded() const {
+    MutexLock lock(mutex_);
+    return static_cast<std::size_t>(
+        std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) {
+            return !entry.unload && entry.dead_from == ~Position{0};
+        }));
+}
+
+} // namespace wavetap::capture

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "capture/params.hpp"
+
+#include "base/units.hpp"
+
+namespace wavetap::capture {
+
+namespace {
+
+Error out_of_range(std::string_view name, std::uint64_t value, std::string range) {
+    return Error{ErrorCode::kInvalidArgument,
+                 std::string(name) + " = " + std::to_string(value) + " is outside " +
+                     std::move(range),
+                 "trace parameters", ""};
+}
+
+Result<void> check_range(std::string_view name, std::uint64_t value, std::uint64_t low,
+                         std::uint64_t high) {
+    if (value < low || value > high)
+        return out_of_range(name, value, std::to_string(low) + ".." + std::to_string(high));
+    return {};
+}
+
+Result<void> check_engines(const TraceParams& params, const AgentTopology& agent) {
+    const std::uint32_t engines = engine_count(agent);
+    const std::uint64_t existing =
+        engines >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << engines) - 1;
+    if (params.se_mask != 0 && (params.se_mask & ~existing) == 0) return {};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "se_mask = " + format_hex(params.se_mask) + " does not select engines of " + agent.gfx,
+        "trace parameters", "bits 0.." + std::to_string(engines - 1) + " are shader engines there"};
+}
+
+Result<void> check_target(const TraceParams& params, const AgentTopology& agent) {
+    WAVETAP_CHECK_OK(check_range("target_cu", params.target_cu, 0, 15));
+    if (params.target_cu < agent.cus_per_engine) return {};
+    Error error = out_of_range("target_cu", params.target_cu,
+                               "0.." + std::to_string(agent.cus_per_engine - 1));
+    error.hint = "an engine of " + agent.gfx + " has " + std::to_string(agent.cus_per_engine) +
+                 " compute units";
+    return error;
+}
+
+Result<void> check_buffers(const TraceParams& params) {
+    constexpr std::uint64_t kLargest = std::uint64_t{1} << 48;
+    if (params.buffer_bytes < kMiB || params.buffer_bytes > kLargest) {
+        Error error = out_of_range("buffer_bytes", params.buffer_bytes, "1 MiB..256 TiB");
+        error.hint = "the buffer is shared by all selected shader engines";
+        return error;
+    }
+    if (params.buffers == 2 || params.buffers > 16 || params.buffers == 0)
+        return out_of_range("buffers", params.buffers, "1, 3..16");
+    if (params.buffers > 1)
+        return Error{ErrorCode::kUnsupported,
+                     "buffers = " + std::to_string(params.buffers) +
+                         ": streaming through several buffers is not in this version",
+                     "trace parameters", "use one buffer"};
+    return {};
+}
+
+} // namespace
+
+pm4::TraceTopology pm4_topology(const AgentTopology& agent) {
+    return pm4::TraceTopology{agent.gfx, agent.xccs, agent.engines_per_xcc};
+}
+
+Result<ValidatedParams> ValidatedParams::create(const TraceParams& params,
+                                                const AgentTopology& agent) {
+    WAVETAP_CHECK_OK(check_engines(params, agent));
+    WAVETAP_CHECK_OK(check_target(params, agent));
+    WAVETAP_CHECK_OK(check_range("simd_mask", params.simd_mask, 1,
+                                 (std::uint64_t{1} << agent.simds_per_cu) - 1));
+    WAVETAP_CHECK_OK(check_buffers(params));
+    WAVETAP_CHECK_OK(check_range("detail", params.detail, 0, 1));
+    WAVETAP_CHECK_OK(check_range("clock_markers", params.clock_markers, 0, 1));
+
+    ValidatedParams valid;
+    valid.buffers_ = static_cast<std::uint32_t>(params.buffers);
+    pm4::TraceConfig& config = valid.config_;
+    config.se_mask = params.se_mask;
+    config.target_cu = static_cast<std::uint32_t>(params.target_cu);
+    config.simd_mask = static_cast<std::uint32_t>(params.simd_mask);
+    config.buffer_bytes = params.buffer_bytes;
+    config.detail = params.detail != 0;
+    config.clock_markers = params.clock_markers != 0;
+    if (auto capacity = pm4::capacity_per_engine(pm4_topology(agent), config); !capacity)
+        return std::move(capacity.error());
+    return valid;
+}
+
+Result<void> set_param(TraceParams& params, std::string_view name, std::uint64_t value) {
+    const struct {
+        std::string_view name;
+        std::uint64_t TraceParams::*member;
+    } table[] = {{"se_mask", &TraceParams::se_mask},
+                 {"target_cu", &TraceParams::target_cu},
+                 {"simd_mask", &TraceParams::simd_mask},
+                 {"buffer_bytes", &TraceParams::buffer_bytes},
+                 {"buffers", &TraceParams::buffers},
+                 {"detail", &TraceParams::detail},
+                 {"clock_markers", &TraceParams::clock_markers}};
+    for (const auto& row : table)
+        if (row.name == name) {
+            params.*row.member = value;
+            return {};
+        }
+    return Error{ErrorCode::kInvalidArgument, "unknown trace parameter " + std::string(name), "",
+                 ""};
+}
+
+} // namespace wavetap::capture

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "pm4/thread_trace.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+// What a client may ask for, and the only form in which it is ever stored.
+
+namespace wavetap::capture {
+
+/// What capture must know of a GPU agent. Filled by the backend.
+struct AgentTopology {
+    std::string gfx; ///< "gfx90a"
+    std::uint32_t xccs = 1;
+    std::uint32_t engines_per_xcc = 8;
+    std::uint32_t cus_per_engine = 14;
+    std::uint32_t simds_per_cu = 4;
+    std::uint64_t counter_hz = 100'000'000; ///< constant counter
+};
+
+inline std::uint32_t engine_count(const AgentTopology& agent) {
+    return agent.xccs * agent.engines_per_xcc;
+}
+pm4::TraceTopology pm4_topology(const AgentTopology& agent);
+
+/// One trace configuration as the client wrote it: every value 64 bits wide, nothing checked.
+struct TraceParams {
+    std::uint64_t se_mask = 1;                 ///< bit i = shader engine i
+    std::uint64_t target_cu = 1;               ///< CU (gfx9) or WGP (gfx10+) with detail, 0..15
+    std::uint64_t simd_mask = 0xf;             ///< bit i = SIMD i, on every chip
+    std::uint64_t buffer_bytes = 128ull << 20; ///< of all selected engines together
+    std::uint64_t buffers = 1;                 ///< 1 or 3..16
+    std::uint64_t detail = 1;                  ///< 0: occupancy only
+    std::uint64_t clock_markers = 1;           ///< 1: constant-clock samples in the stream
+};
+
+/// Parameters that the packet builder is known to accept on one agent. A value.
+class ValidatedParams {
+  public:
+    /// Checks the full 64-bit values before any of them is narrowed, then every rule of the packet
+    /// builder. Errors: kInvalidArgument (names the parameter, its value and the range, or the
+    /// smallest buffer that works), kUnsupported (chip, or a feature that this version lacks).
+    static Result<ValidatedParams> create(const TraceParams& params, const AgentTopology& agent);
+
+    const pm4::TraceConfig& config() const { return config_; }
+    std::uint32_t buffers() const { return buffers_; }
+
+  private:
+    ValidatedParams() = default;
+    pm4::TraceConfig config_;
+    std::uint32_t buffers_ = 1;
+};
+
+/// Sets one parameter by its command-line and C-ABI name ("se_mask", "target_cu", ...).
+/// Errors: kInvalidArgument for an unknown name.
+Result<void> set_param(TraceParams& params, std::string_view name, std::uint64_t value);
+
+} // namespace wavetap::capture

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/clock.hpp"
+#include "capture/chunk.hpp"
+#include "capture/slot_plan.hpp"
+#include "pm4/thread_trace.hpp"
+
+#include <chrono>
+#include <cstdint>
+
+namespace wavetap::capture {
+
+/// All that a start needs of a context; values only.
+struct RunRequest {
+    std::uint32_t context = 0;
+    pm4::TraceConfig config; ///< from ValidatedParams
+    std::uint32_t buffers = 1;
+    ChunkHandler handler = nullptr; ///< null: data are fetched and dropped
+    void* user = nullptr;
+};
+
+inline Requirement requirement_of(const RunRequest& request) {
+    return Requirement{request.config.buffer_bytes, request.buffers};
+}
+
+/// What a finished run delivered.
+struct RunSummary {
+    std::uint64_t run = 0;
+    std::uint64_t chunks = 0;
+    std::uint64_t bytes_delivered = 0; ///< with software headers
+    std::uint64_t bytes_lost = 0;      ///< written by the hardware, not delivered
+    bool gpu_full = false;
+    std::uint64_t start_counter = 0, end_counter = 0; ///< constant counter, 0 = unknown
+};
+
+/// How long each step may take, before the clock's scale.
+struct HubLimits {
+    Duration start = std::chrono::seconds(5);
+    Duration stop = std::chrono::seconds(10);
+    Duration copy = std::chrono::seconds(30); ///< of one chunk
+    Duration marker = std::chrono::seconds(2);
+    Duration request = std::chrono::seconds(120); ///< a client's wait for the hub's thread
+    Duration close = std::chrono::seconds(30);
+};
+
+/// Counters of one agent; "agents" of the JSON contract.
+struct HubStatistics {
+    std::uint64_t runs = 0; ///< finished
+    std::uint64_t queues_created = 0;
+    std::uint64_t output_slots = 0, output_bytes = 0; ///< held now
+    std::uint64_t staging_bytes = 0, control_bytes = 0;
+    std::uint64_t threads = 0;
+    std::uint64_t starts = 0, stops = 0;
+    std::uint64_t refused = 0; ///< starts that got a status other than success
+    std::uint64_t flips = 0;
+    std::uint64_t chunks = 0;
+    std::uint64_t bytes_delivered = 0, bytes_lost = 0;
+    std::uint64_t gaps = 0;
+    std::uint64_t markers = 0; ///< code-object markers sent to the GPU
+    std::uint64_t deadline_misses = 0;
+    std::uint64_t handler_exceptions = 0;
+};
+
+} // namespace wavetap::capture
