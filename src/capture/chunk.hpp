@@ -14,6 +14,7 @@ enum ChunkFlags : std::uint32_t {
     kChunkGpuBufferFull = 2, ///< the hardware ran out of room and dropped tokens
     kChunkCpuBufferFull = 4, ///< no staging slot was free (N-buffer streaming)
     kChunkLost = 8,          ///< the bytes of this segment could not be fetched
+    kChunkWriteError = 16,   ///< the hardware met an address that is not mapped
 };
 
 /// One delivery to the client. `data` is borrowed for the call.

@@ -183,16 +183,17 @@ Result<void> HubEngine::mark(MarkerLog::Position until) {
 HubEngine::EngineReadback HubEngine::read_engine(std::uint32_t engine) const {
     const pm4::ControlLayout layout = pm4::control_layout(options_.dialect);
     const auto control = arena_.control();
-    const std::uint64_t entry = std::uint64_t{engine} * layout.entry_bytes;
-    // Clocks lie by XCC, registers by engine (spec pm4-sqtt.md section 6).
+    const std::uint64_t entry = pm4::engine_entry_offset(options_.dialect, engine);
     const std::uint64_t clocks =
-        std::uint64_t{engine / topology_.engines_per_xcc} * layout.entry_bytes;
+        pm4::clock_entry_offset(topology_, options_.dialect, engine / topology_.engines_per_xcc);
     EngineReadback back;
     back.status = load<std::uint32_t>(control, entry + layout.status);
     back.dropped = load<std::uint32_t>(control, entry + layout.counter);
     back.wptr = load<std::uint32_t>(control, entry + layout.wptr);
-    back.start_counter = load<std::uint64_t>(control, clocks + layout.start_clock);
-    back.end_counter = load<std::uint64_t>(control, clocks + layout.end_clock);
+    if (layout.has_clocks) {
+        back.start_counter = load<std::uint64_t>(control, clocks + layout.start_clock);
+        back.end_counter = load<std::uint64_t>(control, clocks + layout.end_clock);
+    }
     back.result = pm4::interpret_control(topology_, run_->request.config, back.status, back.wptr,
                                          run_->capacity_bytes);
     return back;
@@ -256,6 +257,7 @@ Result<void> HubEngine::deliver_engine(ChunkSink& sink, std::uint32_t engine, Ru
         prototype.flags |= kChunkGpuBufferFull;
         summary.gpu_full = true;
     }
+    if (back.result.write_error) prototype.flags |= kChunkWriteError;
     if (summary.start_counter == 0) summary.start_counter = prototype.start_counter;
     summary.end_counter = prototype.end_counter;
     sink.begin(prototype);

@@ -20,7 +20,8 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
 bool same_config(const pm4::TraceConfig& a, const pm4::TraceConfig& b) {
     return a.se_mask == b.se_mask && a.target_cu == b.target_cu && a.simd_mask == b.simd_mask &&
            a.buffer_bytes == b.buffer_bytes && a.detail == b.detail &&
-           a.clock_markers == b.clock_markers && a.dialect == b.dialect;
+           a.clock_markers == b.clock_markers && a.clock_khz == b.clock_khz &&
+           a.dialect == b.dialect && a.counters.empty() && b.counters.empty();
 }
 
 } // namespace

@@ -4,9 +4,13 @@
 
 #include "base/units.hpp"
 
+#include <algorithm>
+
 namespace wavetap::capture {
 
 namespace {
+
+constexpr std::uint64_t kLargestClockKhz = 0xFFFFF; // 20 bits of the agent-info marker
 
 Error out_of_range(std::string_view name, std::uint64_t value, std::string range) {
     return Error{ErrorCode::kInvalidArgument,
@@ -63,7 +67,7 @@ Result<void> check_buffers(const TraceParams& params) {
 } // namespace
 
 pm4::TraceTopology pm4_topology(const AgentTopology& agent) {
-    return pm4::TraceTopology{agent.gfx, agent.xccs, agent.engines_per_xcc};
+    return pm4::TraceTopology{agent.gfx, agent.xccs, agent.engines_per_xcc, agent.cus_per_engine};
 }
 
 Result<ValidatedParams> ValidatedParams::create(const TraceParams& params,
@@ -85,6 +89,8 @@ Result<ValidatedParams> ValidatedParams::create(const TraceParams& params,
     config.buffer_bytes = params.buffer_bytes;
     config.detail = params.detail != 0;
     config.clock_markers = params.clock_markers != 0;
+    config.clock_khz = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(agent.counter_hz / 1000, kLargestClockKhz));
     if (auto capacity = pm4::capacity_per_engine(pm4_topology(agent), config); !capacity)
         return std::move(capacity.error());
     return valid;

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "capture/params.hpp"
+
+#include <gtest/gtest.h>
+
+namespace wavetap::capture {
+namespace {
+
+AgentTopology mi210() {
+    return AgentTopology{"gfx90a", 1, 8, 14, 4, 100'000'000};
+}
+
+struct Row {
+    const char* name;
+    std::uint64_t value;
+    bool good;
+};
+
+constexpr std::uint64_t kWrap32 = std::uint64_t{1} << 32;
+constexpr std::uint64_t kTop = ~std::uint64_t{0};
+
+TEST(ParamsTest, EveryParameterAtItsEdges) {
+    const Row rows[] = {
+        {"se_mask", 0, false},
+        {"se_mask", 1, true},
+        {"se_mask", 0xff, true},
+        {"se_mask", 0x100, false},
+        {"se_mask", kWrap32 + 1, false},
+        {"se_mask", kTop, false},
+        {"target_cu", 0, true},
+        {"target_cu", 13, true},
+        {"target_cu", 14, false},
+        {"target_cu", 16, false},
+        {"target_cu", 256 + 1, false},
+        {"target_cu", kWrap32 + 1, false},
+        {"target_cu", kTop, false},
+        {"simd_mask", 0, false},
+        {"simd_mask", 1, true},
+        {"simd_mask", 0xf, true},
+        {"simd_mask", 0x10, false},
+        {"simd_mask", 0x10f, false},
+        {"simd_mask", kWrap32 + 1, false},
+        {"simd_mask", kTop, false},
+        {"buffer_bytes", 0, false},
+        {"buffer_bytes", (1 << 20) - 1, false},
+        {"buffer_bytes", 1 << 20, true},
+        {"buffer_bytes", std::uint64_t{10} << 30, true},
+        {"buffer_bytes", std::uint64_t{16} << 30, false}, // one engine holds less than 16 GiB
+        {"buffer_bytes", kTop, false},
+        {"buffers", 0, false},
+        {"buffers", 1, true},
+        {"buffers", 2, false},
+        {"buffers", 17, false},
+        {"buffers", 256 + 1, false},
+        {"buffers", kWrap32 + 1, false},
+        {"buffers", kTop, false},
+        {"detail", 0, true},
+        {"detail", 1, true},
+        {"detail", 2, false},
+        {"detail", 256, false},
+        {"detail", kTop, false},
+        {"clock_markers", 0, true},
+        {"clock_markers", 1, true},
+        {"clock_markers", 2, false},
+        {"clock_markers", kTop, false},
+    };
+    for (const Row& row : rows) {
+        TraceParams params;
+        ASSERT_TRUE(set_param(params, row.name, row.value));
+        const auto valid = ValidatedParams::create(params, mi210());
+        EXPECT_EQ(valid.has_value(), row.good) << row.name << " = " << row.value;
+        if (!valid) {
+            EXPECT_EQ(valid.error().code, ErrorCode::kInvalidArgument) << row.name;
+            EXPECT_FALSE(valid.error().message.empty()) << row.name;
+        }
+    }
+}
+
+TEST(ParamsTest, ValuesArriveUnchanged) {
+    TraceParams params;
+    params.se_mask = 0xa5;
+    params.target_cu = 9;
+    params.simd_mask = 0x6;
+    params.buffer_bytes = 64 << 20;
+    params.detail = 0;
+    params.clock_markers = 0;
+    const auto valid = ValidatedParams::create(params, mi210());
+    ASSERT_TRUE(valid);
+    EXPECT_EQ(valid->config().se_mask, 0xa5u);
+    EXPECT_EQ(valid->config().target_cu, 9u);
+    EXPECT_EQ(valid->config().simd_mask, 6u);
+    EXPECT_EQ(valid->config().buffer_bytes, 64u << 20);
+    EXPECT_FALSE(valid->config().detail);
+    EXPECT_FALSE(valid->config().clock_markers);
+    EXPECT_EQ(valid->config().clock_khz, 100'000u);
+    EXPECT_EQ(valid->buffers(), 1u);
+}
+
+// Capacity of an engine is at least 128 KiB, so the smallest buffer depends on the mask.
+TEST(ParamsTest, OneMebibyteUnderSeveralMasks) {
+    const struct {
+        const char* gfx;
+        std::uint32_t xccs, engines;
+        std::uint64_t mask;
+        bool good;
+    } rows[] = {
+        {"gfx90a", 1, 8, 0x1, true},    {"gfx90a", 1, 8, 0x3, true},
+        {"gfx90a", 1, 8, 0xff, true},   {"gfx90a", 1, 8, 0xffffffff, false},
+        {"gfx942", 8, 4, 0x1, true},    {"gfx942", 8, 4, 0xff, true},
+        {"gfx942", 8, 4, 0x1ff, false}, {"gfx942", 8, 4, 0xffffffff, false},
+    };
+    for (const auto& row : rows) {
+        AgentTopology agent = mi210();
+        agent.gfx = row.gfx;
+        agent.xccs = row.xccs;
+        agent.engines_per_xcc = row.engines;
+        TraceParams params;
+        params.se_mask = row.mask;
+        params.buffer_bytes = 1 << 20;
+        EXPECT_EQ(ValidatedParams::create(params, agent).has_value(), row.good)
+            << row.gfx << " " << row.mask;
+    }
+}
+
+TEST(ParamsTest, SeveralBuffersAreUnsupportedNotIgnored) {
+    TraceParams params;
+    params.buffers = 3;
+    const auto valid = ValidatedParams::create(params, mi210());
+    ASSERT_FALSE(valid);
+    EXPECT_EQ(valid.error().code, ErrorCode::kUnsupported);
+}
+
+TEST(ParamsTest, UnknownChipAndName) {
+    AgentTopology agent = mi210();
+    agent.gfx = "gfx803";
+    EXPECT_EQ(ValidatedParams::create({}, agent).error().code, ErrorCode::kUnsupported);
+    TraceParams params;
+    EXPECT_EQ(set_param(params, "cu", 1).error().code, ErrorCode::kInvalidArgument);
+}
+
+} // namespace
+} // namespace wavetap::capture
