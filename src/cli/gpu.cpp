@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "cli/gpu.hpp"
+
+#include "base/units.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+namespace wavetap::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExample = "write e.g. --gpu soft:gfx90a, or soft:gfx90a,gfx90a for two";
+
+} // namespace
+
+Result<SoftwareGpu> parse_gpu(const std::string& text) {
+    constexpr std::string_view kPrefix = "soft:";
+    if (!text.starts_with(kPrefix))
+        return Error{ErrorCode::kInvalidArgument, "'" + text + "' is not a software GPU", "--gpu",
+                     kExample};
+    SoftwareGpu gpu;
+    gpu.text = text;
+    for (const std::string_view chip : split(std::string_view(text).substr(kPrefix.size()), ',')) {
+        if (chip != "gfx90a")
+            return Error{ErrorCode::kUnsupported,
+                         "there is no software GPU '" + std::string(chip) + "'", "--gpu",
+                         "the chips are: gfx90a"};
+        gpu.chips.emplace_back(chip);
+    }
+    if (gpu.chips.empty())
+        return Error{ErrorCode::kInvalidArgument, "'" + text + "' names no chip", "--gpu",
+                     kExample};
+    return gpu;
+}
+
+Result<std::string> find_library(const std::string& file_name) {
+    std::error_code code;
+    const fs::path self = fs::read_symlink("/proc/self/exe", code);
+    const fs::path root = self.parent_path().parent_path();
+    for (const char* folder : {"lib", WAVETAP_LIBRARY_FOLDER}) {
+        const fs::path path = root / folder / file_name;
+        if (fs::exists(path, code)) return path.string();
+    }
+    return Error{ErrorCode::kNotFound, "the library " + file_name + " is missing",
+                 (root / "lib").string(),
+                 "build or install wavetap whole: `./dev build release`, or `cmake --install`"};
+}
+
+std::string prepended(const char* name, const std::string& item, char separator) {
+    const char* present = std::getenv(name);
+    if (present == nullptr || *present == '\0') return item;
+    const auto parts = split(present, separator);
+    if (std::find(parts.begin(), parts.end(), item) != parts.end()) return present;
+    return item + separator + present;
+}
+
+Result<Variables> software_gpu_variables(const SoftwareGpu& gpu) {
+    WAVETAP_TRY(const std::string library, find_library(kSoftwareGpuLibrary));
+    if (library.find_first_of(": ") != std::string::npos)
+        return Error{ErrorCode::kNotFound,
+                     "a library whose path has a blank or a colon cannot be "
+                     "preloaded",
+                     library, "move wavetap to another folder"};
+    return Variables{{"LD_PRELOAD", prepended("LD_PRELOAD", library, ':')},
+                     {"WAVETAP_GPU", gpu.text}};
+}
+
+bool has_kernel_driver() {
+    return ::access("/dev/kfd", F_OK) == 0;
+}
+
+Error no_gpu_error() {
+    return Error{ErrorCode::kUnavailable, "there is no AMD GPU here and no --gpu was given",
+                 "/dev/kfd", "add --gpu soft:gfx90a to use the software GPU"};
+}
+
+} // namespace wavetap::cli
