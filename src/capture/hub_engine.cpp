@@ -190,7 +190,7 @@ HubEngine::EngineReadback HubEngine::read_engine(std::uint32_t engine) const {
     back.status = load<std::uint32_t>(control, entry + layout.status);
     back.dropped = load<std::uint32_t>(control, entry + layout.counter);
     back.wptr = load<std::uint32_t>(control, entry + layout.wptr);
-    if (layout.has_clocks) {
+    if (options_.dialect != pm4::Dialect::kJun25) {
         back.start_counter = load<std::uint64_t>(control, clocks + layout.start_clock);
         back.end_counter = load<std::uint64_t>(control, clocks + layout.end_clock);
     }

@@ -19,7 +19,7 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
 
 bool same_config(const pm4::TraceConfig& a, const pm4::TraceConfig& b) {
     return a.se_mask == b.se_mask && a.target_cu == b.target_cu && a.simd_mask == b.simd_mask &&
-           a.buffer_bytes == b.buffer_bytes && a.detail == b.detail &&
+           a.buffer_bytes == b.buffer_bytes && a.buffers == b.buffers && a.detail == b.detail &&
            a.clock_markers == b.clock_markers && a.clock_khz == b.clock_khz &&
            a.dialect == b.dialect && a.counters.empty() && b.counters.empty();
 }
@@ -96,7 +96,7 @@ Result<std::uint64_t> ControlArena::measure_entry() const {
     largest.se_mask = engines >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << engines) - 1;
     largest.buffer_bytes = engines * kMiB;
     largest.dialect = dialect_;
-    const pm4::TraceMemory memory{kPage, 2 * kPage};
+    const pm4::TraceMemory memory{kPage, 2 * kPage, {}};
     WAVETAP_TRY(const auto start, pm4::build_start(topology_, largest, memory));
     WAVETAP_TRY(const auto stop, pm4::build_stop(topology_, largest, memory));
     return round_up(start.size() * 4, 256) + round_up(stop.size() * 4, 256);
@@ -120,7 +120,7 @@ Result<TraceStreams> ControlArena::streams(const pm4::TraceConfig& config,
         if (entry.used && entry.output_va == output_va && same_config(entry.config, config))
             return entry.streams;
 
-    const pm4::TraceMemory memory{output_va, memory_.va};
+    const pm4::TraceMemory memory{output_va, memory_.va, {}};
     WAVETAP_TRY(const auto start, pm4::build_start(topology_, config, memory));
     WAVETAP_TRY(const auto stop, pm4::build_stop(topology_, config, memory));
     const std::uint64_t stop_offset = round_up(start.size() * 4, 256);
