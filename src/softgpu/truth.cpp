@@ -266,7 +266,7 @@ Result<Truth> read_truth(const std::string& path) {
     Truth truth;
     std::size_t at = kMagic.size();
     while (at < bytes.size()) {
-        Decoder head(std::span(bytes).subspan(at));
+        Decoder head(std::span<const std::uint8_t>(bytes).subspan(at));
         const std::uint64_t type = head.number();
         const std::uint64_t size = head.number();
         if (!head.ok() || size > head.left()) {
@@ -274,7 +274,7 @@ Result<Truth> read_truth(const std::string& path) {
             break;
         }
         const std::size_t body_at = at + head.at();
-        Decoder body(std::span(bytes).subspan(body_at, size));
+        Decoder body(std::span<const std::uint8_t>(bytes).subspan(body_at, size));
         switch (static_cast<RecordType>(type)) {
         case RecordType::kChip: {
             const auto agent = body.narrow<std::uint16_t>();
