@@ -50,6 +50,10 @@ struct BlobRecords {
     std::vector<RealtimeRecord> realtime;
     std::vector<RegisterWrite> userdata_writes;
     std::vector<CodeObjectEvent> code_objects;
+    std::vector<EventRecord> events;
+    std::vector<ShaderDataRecord> shader_data;
+    std::vector<PerfRecord> perf;
+    std::uint32_t counter_frequency_khz = 0; ///< of the constant counter, if the stream names it
     struct OtherSimd {
         std::uint64_t time = 0;
         Category kind = Category::kVmem;

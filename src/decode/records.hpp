@@ -55,6 +55,7 @@ struct WaveRecord {
     std::uint8_t count = 0; ///< raw 7-bit thread count field
     bool complete = true;   ///< an end token was seen
     bool on_target = false; ///< instruction detail is recorded for it
+    bool start_seen = true; ///< false: it ran before the trace began; `start` is its first token
     std::uint64_t start = 0;
     std::uint64_t end = 0; ///< clock of the end token
     Pc entry;
@@ -66,6 +67,12 @@ struct WaveRecord {
         std::uint64_t pc = 0;
     };
     std::vector<ExcludedBarrierWait> excluded_barrier_waits; ///< gfx12
+    /// Every instruction has a program counter, and no line of code was stepped over to get there.
+    bool stitched = false;
+    std::uint32_t lines_without_token = 0; ///< lines of code that stitching had to step over
+    std::uint8_t contexts = 0;             ///< context saves and restores
+    std::uint8_t workgroup = 0; ///< gfx9: low bits of the work-group's slot; gfx12: its id
+    std::uint8_t cluster = 0;   ///< gfx1250
 };
 
 struct DispatchRecord {
@@ -76,6 +83,57 @@ struct DispatchRecord {
     std::uint32_t threads[3] = {};
     std::uint32_t rsrc1 = 0, rsrc2 = 0;
     std::uint64_t packet_va = 0;
+};
+
+/// Something that happened to the engine or the trace rather than to a wave.
+enum class EventKind : std::uint8_t {
+    kPartialFlush, ///< CS_PARTIAL_FLUSH
+    kCacheFlush,   ///< payload: event number
+    kBottomOfPipe, ///< BOTTOM_OF_PIPE_TS
+    kTraceStart,   ///< THREAD_TRACE_START event
+    kTraceStop,    ///< THREAD_TRACE_STOP
+    kTraceMarker,  ///< THREAD_TRACE_MARKER
+    kTraceFlush,   ///< THREAD_TRACE_FLUSH
+    kTraceFinish,  ///< THREAD_TRACE_FINISH
+    kOtherEvent,   ///< payload: event number
+    kSaveContext,  ///< waves are saved to memory from here on
+    kPacketsLost,  ///< the trace unit dropped tokens before this point
+    kStallBegin,   ///< the trace unit stalls the engine to keep up
+    kStallEnd,
+    kThrottleBegin, ///< DIDT stall
+    kThrottleEnd,
+    kSurfaceSync,
+    kShootDown,
+    kCacheRinse,     ///< GC_RINSE
+    kCounterSample,  ///< SPM sample taken
+    kCodeObjectLoad, ///< payload: id
+    kCodeObjectUnload,
+};
+const char* event_kind_name(EventKind kind) noexcept;
+
+struct EventRecord {
+    std::uint64_t time = 0;
+    EventKind kind = EventKind::kOtherEvent;
+    std::uint8_t me = 0, pipe = 0;
+    bool from_start = false; ///< code object: it was loaded before the trace began
+    std::uint64_t payload = 0;
+    std::uint64_t offset_bytes = 0; ///< of the token
+};
+
+/// s_ttracedata of a wave.
+struct ShaderDataRecord {
+    std::uint64_t time = 0;
+    std::uint32_t value = 0;
+    std::uint8_t sa = 0, cu = 0, simd = 0, slot = 0;
+    bool immediate = false;  ///< the one-byte form
+    bool privileged = false; ///< written by the trap handler
+};
+
+/// gfx9 performance counters.
+struct PerfRecord {
+    std::uint64_t time = 0;
+    std::uint8_t cu = 0, bank = 0;
+    std::uint16_t counters[4] = {};
 };
 
 struct RealtimeRecord {

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "decode/code_map.hpp"
+
+#include "code/code_object.hpp"
+#include "decode/elf_source.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace wavetap::decode {
+namespace {
+
+// Damaged markers must not make the table of objects grow without bound.
+constexpr std::size_t kMaxObjects = 1U << 16;
+// Nor may damaged program counters make the cache grow.
+constexpr std::size_t kMaxPages = 2048;
+
+std::optional<std::int32_t> branch_distance(std::string_view text) {
+    const std::size_t space = text.find_last_of(" \t");
+    if (space == std::string_view::npos) return std::nullopt;
+    const std::string_view word = text.substr(space + 1);
+    std::int32_t units = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), units);
+    if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
+    if (units >= 32768 && units < 65536) units -= 65536;
+    if (units < -32768 || units > 32767) return std::nullopt;
+    return 4 + 4 * units;
+}
+
+std::uint8_t flags_of(std::string_view mnemonic) {
+    std::uint8_t flags = 0;
+    if (mnemonic.starts_with("s_waitcnt")) flags |= CodeLine::kWaitcnt;
+    if (mnemonic.find("_load_") != std::string_view::npos && !mnemonic.starts_with("scratch_"))
+        flags |= CodeLine::kLoad;
+    if (mnemonic == "s_barrier") flags |= CodeLine::kBarrier;
+    if (mnemonic.starts_with("s_barrier_wait")) flags |= CodeLine::kBarrierWait;
+    if (mnemonic.starts_with("v_mfma_scale_")) flags |= CodeLine::kMatrixScale;
+    if (mnemonic.starts_with("v_mov_b64")) flags |= CodeLine::kMove64;
+    return flags;
+}
+
+} // namespace
+
+CodeLine line_from_text(std::string_view text, std::uint32_t size_bytes, bool is_gfx12) {
+    CodeLine line;
+    if (size_bytes == 0 || size_bytes > 255) return line;
+    const std::string_view mnemonic = text.substr(0, text.find_first_of(" \t"));
+    line.line_class = code::classify(mnemonic, is_gfx12);
+    line.size_bytes = static_cast<std::uint8_t>(std::max(size_bytes, 4U));
+    line.flags = flags_of(mnemonic);
+    if (line.line_class == code::LineClass::kBranch) {
+        if (const auto distance = branch_distance(text)) {
+            line.target = *distance;
+            line.flags |= CodeLine::kHasTarget;
+        }
+    }
+    return line;
+}
+
+CodeMap::CodeMap(CodeSource* source, const std::vector<LoadedObject>& objects) : source_(source) {
+    objects_.emplace_back();
+    objects_[0].has_code = source != nullptr && source->knows(0);
+    const auto ids = object_ids(objects);
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+        const LoadedObject& given = objects[i];
+        if (given.object == nullptr) continue;
+        Object object;
+        object.id = ids[i];
+        object.code_id = object.id;
+        object.address = given.load_base;
+        object.size = given.object->memory_bytes();
+        object.has_code = source != nullptr && source->knows(object.code_id);
+        objects_.push_back(std::move(object));
+        insert_sorted(given_, static_cast<std::uint32_t>(objects_.size() - 1));
+    }
+}
+
+std::uint64_t CodeMap::code_id_for(std::uint64_t id, std::uint64_t address) const {
+    if (source_ == nullptr || source_->knows(id)) return id;
+    for (const std::uint32_t index : given_) {
+        if (objects_[index].address == address) return objects_[index].code_id;
+    }
+    return id;
+}
+
+void CodeMap::load(std::uint64_t address, std::uint64_t size, std::uint64_t id, bool from_start) {
+    if (objects_.size() >= kMaxObjects) return;
+    for (const std::uint32_t index : live_) {
+        if (objects_[index].id == id) return;
+    }
+    Object object;
+    object.id = id;
+    object.code_id = code_id_for(id, address);
+    object.address = address;
+    object.size = size;
+    object.from_start = from_start;
+    object.has_code = source_ != nullptr && source_->knows(object.code_id);
+    objects_.push_back(std::move(object));
+    const auto index = static_cast<std::uint32_t>(objects_.size() - 1);
+    insert_sorted(live_, index);
+    if (from_start) insert_sorted(from_start_, index);
+}
+
+void CodeMap::unload(std::uint64_t id) {
+    std::erase_if(live_, [this, id](std::uint32_t index) { return objects_[index].id == id; });
+}
+
+void CodeMap::insert_sorted(std::vector<std::uint32_t>& sorted, std::uint32_t index) {
+    const auto place = std::upper_bound(sorted.begin(), sorted.end(), index,
+                                        [this](std::uint32_t left, std::uint32_t right) {
+                                            return objects_[left].address < objects_[right].address;
+                                        });
+    sorted.insert(place, index);
+}
+
+std::uint32_t CodeMap::find(const std::vector<std::uint32_t>& sorted,
+                            std::uint64_t absolute) const {
+    const auto after = std::upper_bound(sorted.begin(), sorted.end(), absolute,
+                                        [this](std::uint64_t value, std::uint32_t index) {
+                                            return value < objects_[index].address;
+                                        });
+    if (after == sorted.begin()) return 0;
+    const Object& object = objects_[*(after - 1)];
+    return absolute - object.address < object.size ? *(after - 1) : 0;
+}
+
+PcRef CodeMap::attribute(std::uint64_t absolute) const {
+    std::uint32_t index = find(live_, absolute);
+    if (index == 0) index = find(given_, absolute);
+    return {index, absolute - objects_[index].address};
+}
+
+PcRef CodeMap::attribute_late(std::uint64_t absolute) const {
+    const PcRef now = attribute(absolute);
+    if (now.object != 0) return now;
+    const std::uint32_t index = find(from_start_, absolute);
+    return {index, absolute - objects_[index].address};
+}
+
+Pc CodeMap::pc_of(PcRef ref) const {
+    const Object& object = objects_[ref.object];
+    if (ref.object == 0) return {ref.address, 0, 0};
+    return {object.address + ref.address, ref.address, object.id};
+}
+
+void CodeMap::find_page(std::uint32_t object, std::uint64_t page) {
+    if (pages_ >= kMaxPages) {
+        for (Object& each : objects_)
+            each.pages.clear();
+        pages_ = 0;
+    }
+    std::unique_ptr<Page>& found = objects_[object].pages[page];
+    if (!found) {
+        found = std::make_unique<Page>();
+        ++pages_;
+    }
+    last_ = found.get();
+    last_object_ = object;
+    last_page_ = page;
+}
+
+void CodeMap::fetch(Slot& slot, PcRef ref) {
+    slot.known = true;
+    if (source_ == nullptr || (ref.address & 3) != 0) return;
+    slot.line = source_->fetch(objects_[ref.object].code_id, ref.address);
+}
+
+} // namespace wavetap::decode

@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "decode/decoder.hpp"
+
+#include "base/units.hpp"
+#include "code/code_object.hpp"
+#include "decode/elf_source.hpp"
+#include "decode/engine.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace wavetap::decode {
+namespace {
+
+/// Puts the records of a stream into a BlobRecords.
+class Collector final : public RecordSink {
+  public:
+    Collector(BlobRecords& records, CodeMap& code) : records_(&records), code_(&code) {}
+
+    void wave(const WaveView& view) override {
+        WaveRecord wave;
+        const WaveHead& head = view.head;
+        wave.sa = head.sa;
+        wave.cu = head.cu;
+        wave.simd = head.simd;
+        wave.slot = head.slot;
+        wave.me = head.me;
+        wave.pipe = head.pipe;
+        wave.count = head.count;
+        wave.complete = head.complete;
+        wave.on_target = head.on_target;
+        wave.start_seen = head.start_seen;
+        wave.start = head.start;
+        wave.end = head.end;
+        wave.record_end = head.record_end;
+        wave.entry = code_->pc_of(
+            head.entry.object != 0 ? head.entry : code_->attribute_late(head.entry.address));
+        wave.contexts = head.contexts;
+        wave.workgroup = head.workgroup;
+        wave.cluster = head.cluster;
+        wave.stitched = view.stitched;
+        wave.lines_without_token = view.lines_without_token;
+        const InstructionList& list = view.instructions;
+        wave.instructions.resize(list.size());
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            InstructionRecord& out = wave.instructions[i];
+            out.category = static_cast<Category>(list.categories[i]);
+            out.time = list.times[i];
+            out.duration = list.durations[i];
+            out.stall = list.stalls[i];
+            if (i < view.has_pc.size() && view.has_pc[i] != 0) out.pc = code_->pc_of(view.pcs[i]);
+        }
+        for (const TimelinePiece& piece : view.timeline)
+            wave.timeline.emplace_back(piece.state, piece.clocks);
+        wave.excluded_barrier_waits.assign(view.excluded_barrier_waits.begin(),
+                                           view.excluded_barrier_waits.end());
+        order_.push_back(head.ordinal);
+        records_->waves.push_back(std::move(wave));
+    }
+    void dispatch(const DispatchRecord& record) override { records_->dispatches.push_back(record); }
+    void realtime(const RealtimeRecord& record) override { records_->realtime.push_back(record); }
+    void register_write(const RegisterWrite& record) override {
+        records_->userdata_writes.push_back(record);
+    }
+    void code_object(const CodeObjectEvent& record) override {
+        records_->code_objects.push_back(record);
+    }
+    void event(const EventRecord& record) override { records_->events.push_back(record); }
+    void shader_data(const ShaderDataRecord& record) override {
+        records_->shader_data.push_back(record);
+    }
+    void perf(const PerfRecord& record) override { records_->perf.push_back(record); }
+    void other_simd(const BlobRecords::OtherSimd& record) override {
+        records_->other_simd.push_back(record);
+    }
+
+    /// Brings the waves into the order of their starts.
+    void finish() {
+        std::vector<std::size_t> index(order_.size());
+        for (std::size_t i = 0; i < index.size(); ++i)
+            index[i] = i;
+        std::sort(index.begin(), index.end(), [this](std::size_t a, std::size_t b) {
+            const std::uint64_t start_a = records_->waves[a].start;
+            const std::uint64_t start_b = records_->waves[b].start;
+            return start_a != start_b ? start_a < start_b : order_[a] < order_[b];
+        });
+        std::vector<WaveRecord> sorted;
+        sorted.reserve(index.size());
+        for (const std::size_t i : index)
+            sorted.push_back(std::move(records_->waves[i]));
+        records_->waves = std::move(sorted);
+    }
+
+  private:
+    BlobRecords* records_;
+    CodeMap* code_;
+    std::vector<std::uint64_t> order_;
+};
+
+std::string default_chip(sqtt::Generation generation) {
+    switch (generation) {
+    case sqtt::Generation::kGfx9:
+        return "gfx90a";
+    case sqtt::Generation::kGfx10:
+        return "gfx1030";
+    case sqtt::Generation::kGfx11:
+        return "gfx1100";
+    case sqtt::Generation::kGfx12:
+        return "gfx1201";
+    case sqtt::Generation::kGfx1250:
+        return "gfx1250";
+    }
+    return "";
+}
+
+std::string chip_of(const Options& options, sqtt::Generation generation) {
+    if (!options.gfx.empty()) return options.gfx;
+    for (const LoadedObject& object : options.objects) {
+        if (object.object != nullptr) return object.object->gfx();
+    }
+    return default_chip(generation);
+}
+
+void set_header_fields(BlobRecords& records, const sqtt::Header& header) {
+    auto& out = records.header_fields;
+    const std::uint64_t raw = header.raw;
+    if (header.generation == sqtt::Generation::kGfx9) {
+        out["legacy_version"] = raw & 0x1FFF;
+        out["gfx9_version2"] = header.version;
+        out["DSIMDM"] = header.simd_mask;
+        out["DCU"] = header.target_cu;
+        out["DSA"] = raw >> 25 & 1;
+        out["SEID"] = header.engine;
+        out["double_buffer"] = header.double_buffer ? 1 : 0;
+        return;
+    }
+    out["version"] = header.version;
+    out["DSIMD"] = raw >> 13 & 3;
+    out["DWGP"] = header.target_cu;
+    out["DSA"] = header.target_sa;
+    out["NSA"] = raw >> 20 & 1;
+    out["NWGP"] = raw >> 21 & 7;
+    out["WSM"] = raw >> 25 & 3;
+    out["UCF"] = raw >> 27 & 1;
+    out["DPRate"] = header.dp_rate;
+    if (header.version >= 4) {
+        out["double_buffer"] = header.double_buffer ? 1 : 0;
+        out["exclude_barrier_wait"] = header.exclude_barrier_wait ? 1 : 0;
+    }
+}
+
+std::uint64_t used_bytes(std::span<const std::byte> bytes) {
+    std::size_t size = bytes.size();
+    while (size > 0 && bytes[size - 1] == std::byte{0})
+        --size;
+    return size;
+}
+
+void take_totals(BlobRecords& records, const sqtt::Header& header, const BlobTotals& totals) {
+    records.generation = sqtt::generation_name(header.generation);
+    records.header = header.raw;
+    set_header_fields(records, header);
+    for (std::size_t i = 0; i < totals.tokens.size(); ++i) {
+        if (totals.tokens[i] == 0) continue;
+        records.tokens_total += totals.tokens[i];
+        records
+            .token_counts[sqtt::token_name(header.generation, static_cast<sqtt::TokenType>(i))] +=
+            totals.tokens[i];
+    }
+    if (totals.cut_tokens != 0) {
+        records.token_counts["TRUNC"] = totals.cut_tokens;
+        records.tokens_total += totals.cut_tokens;
+    }
+    records.first_time = totals.first_time;
+    records.last_time = totals.last_time;
+    records.clock_base = totals.clock_base;
+    records.instructions = totals.instructions;
+    records.instructions_with_pc = totals.instructions_with_pc;
+    records.instruction_tokens = totals.instruction_tokens;
+    records.wave_end_without_start = totals.wave_end_without_start;
+    records.tokens_without_wave = totals.tokens_without_wave;
+    records.counter_frequency_khz = totals.counter_frequency_khz;
+}
+
+Result<sqtt::Header> header_of(std::span<const std::byte> bytes,
+                               std::optional<std::uint64_t> assumed) {
+    if (assumed) return sqtt::parse_header(*assumed);
+    if (bytes.size() < 8) {
+        return Error{ErrorCode::kCorrupt,
+                     "a thread trace of " + std::to_string(bytes.size()) +
+                         " bytes has no room for its header of 8",
+                     "byte 0", "the trace unit wrote nothing, or the file was cut"};
+    }
+    std::uint64_t raw = 0;
+    std::memcpy(&raw, bytes.data(), 8);
+    return sqtt::parse_header(raw);
+}
+
+} // namespace
+
+Result<BlobTotals> decode_stream(std::span<const std::byte> bytes,
+                                 std::optional<std::uint64_t> assume_header, CodeMap& code,
+                                 bool want_instructions, RecordSink& sink,
+                                 Diagnostics& diagnostics) {
+    WAVETAP_TRY(const auto header, header_of(bytes, assume_header));
+    EngineSetup setup;
+    setup.header = header;
+    setup.bytes = bytes;
+    setup.code = &code;
+    setup.sink = &sink;
+    setup.diagnostics = &diagnostics;
+    setup.want_instructions = want_instructions;
+    if (header.generation == sqtt::Generation::kGfx9) {
+        setup.start_bits = assume_header ? 0 : 64;
+        return decode_gfx9(setup);
+    }
+    return Error{ErrorCode::kUnsupported,
+                 std::string("no decoder yet for ") + sqtt::generation_name(header.generation),
+                 "byte 0", ""};
+}
+
+Result<BlobRecords> decode_blob(std::span<const std::byte> bytes, const Options& options) {
+    WAVETAP_TRY(const auto header, header_of(bytes, options.header));
+    Diagnostics diagnostics;
+    std::optional<ElfSource> source;
+    if (!options.objects.empty() && options.want_instructions) {
+        WAVETAP_TRY(auto created,
+                    ElfSource::create(chip_of(options, header.generation), options.objects));
+        source.emplace(std::move(created));
+        if (!source->exact()) diagnostics.add(Fault::kNearestChip, 0, 0);
+    }
+    CodeMap code(source ? &*source : nullptr, options.objects);
+    BlobRecords records;
+    Collector collector(records, code);
+    WAVETAP_TRY(const auto totals,
+                decode_stream(bytes, options.header, code, options.want_instructions, collector,
+                              diagnostics));
+    collector.finish();
+    take_totals(records, header, totals);
+    if (source && source->unknown() != 0)
+        diagnostics.add(Fault::kUnknownInstruction, 0, 0, source->unknown());
+    records.used_bytes = used_bytes(bytes);
+    records.diagnostics = diagnostics.list();
+    return records;
+}
+
+} // namespace wavetap::decode

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "decode/code_map.hpp"
+#include "decode/diagnostics.hpp"
+#include "decode/sink.hpp"
+#include "sqtt/header.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace wavetap::decode {
+
+/// What a decode run adds up besides the records.
+struct BlobTotals {
+    std::array<std::uint64_t, sqtt::kTokenTypeCount> tokens{};
+    std::uint64_t cut_tokens = 0; ///< 1 if the end of the blob cuts a token
+    std::uint64_t first_time = 0, last_time = 0;
+    std::optional<std::uint64_t> clock_base;
+    std::uint64_t instructions = 0, instructions_with_pc = 0, instruction_tokens = 0;
+    std::uint64_t wave_end_without_start = 0, tokens_without_wave = 0;
+    std::uint32_t counter_frequency_khz = 0;
+};
+
+struct EngineSetup {
+    sqtt::Header header;
+    std::span<const std::byte> bytes; ///< the whole blob
+    std::uint64_t start_bits = 0;     ///< first token
+    CodeMap* code = nullptr;
+    RecordSink* sink = nullptr;
+    Diagnostics* diagnostics = nullptr;
+    bool want_instructions = true;
+};
+
+BlobTotals decode_gfx9(const EngineSetup& setup);
+
+/// Decodes one shader engine's bytes into `sink`: constant memory beside the waves that are open
+/// and the code lines that they run through. Errors as decode_blob(); `assume_header` as
+/// Options::header.
+Result<BlobTotals> decode_stream(std::span<const std::byte> bytes,
+                                 std::optional<std::uint64_t> assume_header, CodeMap& code,
+                                 bool want_instructions, RecordSink& sink,
+                                 Diagnostics& diagnostics);
+
+} // namespace wavetap::decode

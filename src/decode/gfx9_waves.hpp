@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "decode/diagnostics.hpp"
+#include "decode/register_state.hpp"
+#include "decode/sink.hpp"
+#include "decode/stitch.hpp"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace wavetap::decode {
+
+struct WaveTotals {
+    std::uint64_t instructions = 0;
+    std::uint64_t with_pc = 0;
+    std::uint64_t instruction_tokens = 0;
+    std::uint64_t tokens_without_wave = 0;
+};
+
+/// The waves of the target CU of a gfx9 stream: ISSUE tokens say when, INST tokens say what.
+class Gfx9Waves {
+  public:
+    Gfx9Waves(Stitcher* stitcher, RecordSink& sink, Diagnostics& diagnostics)
+        : stitcher_(stitcher), sink_(&sink), diagnostics_(&diagnostics) {}
+
+    /// A wave starts in a slot; one that is still there is delivered as unfinished.
+    void start(StreamPoint at, const WaveHead& head);
+    /// A wave start with a context-switch code.
+    void switch_context(StreamPoint at, unsigned simd, unsigned slot);
+    /// False if nothing ends there (no wave, or it is in a trap).
+    bool end(StreamPoint at, unsigned simd, unsigned slot);
+    void issue(StreamPoint at, unsigned simd, std::uint32_t states);
+    /// A slot that never held a wave takes one with an unknown start; `head` says how to call it.
+    void inst(StreamPoint at, const WaveHead& head, unsigned type);
+    void inst_pc(unsigned simd, unsigned slot, PcRef pc);
+    void save_context();
+    void packets_lost();
+    /// Delivers what is still open.
+    void finish(StreamPoint at);
+    bool live(unsigned simd, unsigned slot) const { return waves_[simd][slot].live; }
+    bool start_seen(unsigned simd, unsigned slot) const {
+        return waves_[simd][slot].head.start_seen;
+    }
+    const WaveTotals& totals() const { return totals_; }
+
+  private:
+    enum class Trap : std::uint8_t { kNormal, kRequested, kStandby, kWaitPc };
+    static constexpr unsigned kMaxInFlight = 64;
+    struct Wave {
+        bool live = false;
+        bool held = false; ///< a start was seen here since the trace began or tokens were lost
+        Trap trap = Trap::kNormal;
+        WaveState state = WaveState::kIdle;
+        std::uint64_t state_start = 0;
+        WaveHead head;
+        InstructionList list;
+        AnchorList anchors;
+        std::vector<TimelinePiece> timeline;
+        std::array<std::uint32_t, kMaxInFlight> queue{}; ///< issued, not yet named
+        unsigned queue_size = 0;
+        std::vector<std::uint64_t> stalls;
+        std::size_t first_stall = 0;
+    };
+
+    void clear(Wave& wave) const;
+    void add_time(Wave& wave, WaveState state, std::uint64_t clocks) const;
+    void mend(Wave& wave, std::size_t i, std::uint64_t time) const;
+    void issue_one(Wave& wave, StreamPoint at, unsigned state);
+    void immediate(Wave& wave, StreamPoint at);
+    void drop_oldest_issue(Wave& wave);
+    void name(Wave& wave, StreamPoint at, unsigned simd, std::size_t i, unsigned type);
+    void apply_stalls(Wave& wave, std::size_t i) const;
+    void erase(Wave& wave, std::size_t i) const;
+    void replay(Wave& wave, StreamPoint at, std::size_t i, std::uint8_t category) const;
+    void resume(Wave& wave, StreamPoint at, unsigned type) const;
+    void deliver(Wave& wave, StreamPoint at, bool complete);
+
+    Stitcher* stitcher_; ///< null: instructions are not wanted
+    RecordSink* sink_;
+    Diagnostics* diagnostics_;
+    WaveTotals totals_;
+    std::uint32_t phase_ = 15;
+    std::array<std::array<Wave, 16>, 4> waves_;
+};
+
+} // namespace wavetap::decode

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "decode/code_map.hpp"
+#include "decode/records.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace wavetap::decode {
+
+/// The category of an instruction that was issued but not yet named.
+inline constexpr std::uint8_t kPendingCategory = 0xFF;
+
+/// A wave's instructions as columns. Grows with the wave and keeps its memory for the next one.
+class InstructionList {
+  public:
+    std::size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    void clear() { size_ = 0; }
+
+    void push(std::uint64_t time, std::uint8_t category, std::uint32_t duration,
+              std::uint32_t stall) {
+        if (size_ == times.size()) grow();
+        times[size_] = time;
+        durations[size_] = duration;
+        stalls[size_] = stall;
+        categories[size_] = category;
+        ++size_;
+    }
+    void pop() { --size_; }
+    /// Moves what lies behind; the caller bounds how much that can be.
+    void erase(std::size_t i) {
+        const auto at = static_cast<std::ptrdiff_t>(i);
+        const auto end = static_cast<std::ptrdiff_t>(size_);
+        std::move(times.begin() + at + 1, times.begin() + end, times.begin() + at);
+        std::move(durations.begin() + at + 1, durations.begin() + end, durations.begin() + at);
+        std::move(stalls.begin() + at + 1, stalls.begin() + end, stalls.begin() + at);
+        std::move(categories.begin() + at + 1, categories.begin() + end, categories.begin() + at);
+        --size_;
+    }
+    void insert(std::size_t i, std::uint64_t time, Category category, std::uint32_t duration) {
+        push(0, 0, 0, 0);
+        const auto at = static_cast<std::ptrdiff_t>(i);
+        const auto end = static_cast<std::ptrdiff_t>(size_);
+        std::move_backward(times.begin() + at, times.begin() + end - 1, times.begin() + end);
+        std::move_backward(durations.begin() + at, durations.begin() + end - 1,
+                           durations.begin() + end);
+        std::move_backward(stalls.begin() + at, stalls.begin() + end - 1, stalls.begin() + end);
+        std::move_backward(categories.begin() + at, categories.begin() + end - 1,
+                           categories.begin() + end);
+        times[i] = time;
+        durations[i] = duration;
+        stalls[i] = 0;
+        categories[i] = static_cast<std::uint8_t>(category);
+    }
+    void swap(std::size_t i, std::size_t j) {
+        std::swap(times[i], times[j]);
+        std::swap(durations[i], durations[j]);
+        std::swap(stalls[i], stalls[j]);
+        std::swap(categories[i], categories[j]);
+    }
+    std::uint64_t end(std::size_t i) const { return times[i] + durations[i]; }
+    bool is(std::size_t i, Category category) const {
+        return categories[i] == static_cast<std::uint8_t>(category);
+    }
+
+    // Valid up to size(); longer than it.
+    std::vector<std::uint64_t> times;
+    std::vector<std::uint32_t> durations;
+    std::vector<std::uint32_t> stalls;
+    std::vector<std::uint8_t> categories;
+
+  private:
+    void grow() {
+        const std::size_t capacity = std::max<std::size_t>(256, times.size() * 2);
+        times.resize(capacity);
+        durations.resize(capacity);
+        stalls.resize(capacity);
+        categories.resize(capacity);
+    }
+    std::size_t size_ = 0;
+};
+
+/// From instruction `index` on the wave is at `pc`.
+struct PcAnchor {
+    enum class State : std::uint8_t {
+        kKnown,
+        kWaiting, ///< a token with the program counter should follow
+        kBroken,  ///< instructions are missing here; nothing can be placed until the next anchor
+    };
+    std::uint32_t index = 0;
+    State state = State::kWaiting;
+    PcRef pc;
+};
+
+/// The anchors of a wave, by index.
+class AnchorList {
+  public:
+    const std::vector<PcAnchor>& all() const { return anchors_; }
+    bool empty() const { return anchors_.empty(); }
+    void clear() {
+        anchors_.clear();
+        waiting_ = 0;
+    }
+    void add_known(std::size_t index, PcRef pc) { add(index, PcAnchor::State::kKnown, pc); }
+    void add_waiting(std::size_t index) {
+        const bool joins = waiting_ < anchors_.size();
+        const std::size_t before = anchors_.size();
+        add(index, PcAnchor::State::kWaiting, {});
+        waiting_ = joins ? waiting_ : (anchors_.size() > before ? before : before - 1);
+    }
+    void add_broken(std::size_t index) { add(index, PcAnchor::State::kBroken, {}); }
+    /// A program counter arrived: for the earliest anchor of the waiting ones at the end, else for
+    /// the next instruction, which will have `index`.
+    void arrived(std::size_t index, PcRef pc) {
+        if (waiting_ < anchors_.size()) {
+            anchors_[waiting_].state = PcAnchor::State::kKnown;
+            anchors_[waiting_].pc = pc;
+            ++waiting_;
+        } else {
+            add_known(index, pc);
+        }
+    }
+    /// Instruction `index` was taken out.
+    void erased(std::size_t index) {
+        for (auto it = anchors_.rbegin(); it != anchors_.rend() && it->index > index; ++it)
+            --it->index;
+    }
+    /// Anchors at `index` move one up.
+    void push_up(std::size_t index) {
+        for (auto it = anchors_.rbegin(); it != anchors_.rend() && it->index >= index; ++it)
+            if (it->index == index) ++it->index;
+    }
+
+  private:
+    void add(std::size_t index, PcAnchor::State state, PcRef pc) {
+        const auto at = static_cast<std::uint32_t>(index);
+        if (!anchors_.empty() && anchors_.back().index == at &&
+            !(state == PcAnchor::State::kKnown && at == 0)) {
+            anchors_.back() = {at, state, pc};
+        } else {
+            anchors_.push_back({at, state, pc});
+        }
+        if (state != PcAnchor::State::kWaiting) waiting_ = anchors_.size();
+    }
+    std::vector<PcAnchor> anchors_;
+    std::size_t waiting_ = 0; ///< first of the waiting anchors at the end
+};
+
+struct TimelinePiece {
+    WaveState state = WaveState::kEmpty;
+    std::uint64_t clocks = 0;
+};
+
+} // namespace wavetap::decode

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "decode/occupancy.hpp"
+
+namespace wavetap::decode {
+
+void Occupancy::report(const Slot& slot, std::uint64_t time, bool start) {
+    const WaveHead& head = slot.head;
+    sink_->occupancy({time, head.entry, start, slot.is_ext, head.sa, head.cu, head.simd, head.slot,
+                      head.me, head.pipe, head.workgroup, head.cluster});
+}
+
+void Occupancy::deliver(WaveHead head) {
+    static const InstructionList kNone;
+    if (head.entry.object == 0) head.entry = code_->attribute_late(head.entry.address);
+    sink_->wave({head, kNone, {}, {}, {}, {}, false, 0});
+}
+
+void Occupancy::packets_lost() {
+    lost_ = true;
+    for (Slot& slot : slots_)
+        slot.suspect = slot.taken;
+}
+
+void Occupancy::start(StreamPoint at, WaveHead& head, std::uint64_t entry_address, bool is_ext) {
+    Slot& slot = slots_[index(head)];
+    if (slot.taken) {
+        // The end token of the wave before is missing; it ended some time before this start.
+        const std::uint64_t end = at.time > 0 ? at.time - 1 : 0;
+        if (slot.suspect) report(slot, end, false);
+        if (!slot.head.on_target) {
+            diagnostics_->add(Fault::kStartOfLiveWave, at.offset_bytes, at.time);
+            slot.head.complete = false;
+            slot.head.end = end;
+            slot.head.record_end = end;
+            deliver(slot.head);
+        }
+    }
+    head.ordinal = next_ordinal();
+    head.start = at.time;
+    head.entry = code_->attribute(entry_address);
+    slot = {head, true, is_ext, false};
+    report(slot, at.time, true);
+}
+
+void Occupancy::set_entry(const WaveHead& where, std::uint64_t entry_address) {
+    Slot& slot = slots_[index(where)];
+    if (slot.taken) slot.head.entry = code_->attribute(entry_address);
+}
+
+bool Occupancy::end(StreamPoint at, const WaveHead& where) {
+    Slot& slot = slots_[index(where)];
+    if (!slot.taken) return false;
+    slot.taken = false;
+    slot.head.end = at.time;
+    slot.head.record_end = at.time;
+    report(slot, at.time, false);
+    if (!slot.head.on_target) deliver(slot.head);
+    return true;
+}
+
+void Occupancy::end_without_start(StreamPoint at, WaveHead where) {
+    diagnostics_->add(Fault::kEndWithoutStart, at.offset_bytes, at.time);
+    ++ends_without_start_;
+    Slot slot;
+    where.ordinal = next_ordinal();
+    where.start = 0;
+    where.start_seen = false;
+    where.end = at.time;
+    where.record_end = at.time;
+    slot.head = where;
+    report(slot, 0, true);
+    report(slot, at.time, false);
+    deliver(where);
+}
+
+void Occupancy::finish(StreamPoint at) {
+    for (Slot& slot : slots_) {
+        if (!slot.taken || slot.head.on_target) continue;
+        diagnostics_->add(Fault::kUnfinishedWave, at.offset_bytes, slot.head.start);
+        slot.taken = false;
+        slot.head.complete = false;
+        slot.head.end = at.time;
+        slot.head.record_end = at.time;
+        deliver(slot.head);
+    }
+}
+
+} // namespace wavetap::decode

@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "decode/register_state.hpp"
+
+namespace wavetap::decode {
+namespace {
+
+// Offsets from COMPUTE_DISPATCH_INITIATOR.
+constexpr std::uint32_t kInitiator = 0x00;
+constexpr std::uint32_t kNumThreadX = 0x07;
+constexpr std::uint32_t kNumThreadZ = 0x09;
+constexpr std::uint32_t kPgmLo = 0x0C;
+constexpr std::uint32_t kPgmHi = 0x0D;
+constexpr std::uint32_t kPacketLo = 0x0E;
+constexpr std::uint32_t kPacketHi = 0x0F;
+constexpr std::uint32_t kRsrc1 = 0x12;
+constexpr std::uint32_t kRsrc2 = 0x13;
+constexpr std::uint32_t kNowhereGfx9 = 0x7F;
+constexpr std::uint32_t kNowhere = 0xFF;
+
+constexpr std::uint32_t kUconfigFirst = 0xC000;
+constexpr std::uint32_t kUserdata2 = 0xC342;
+constexpr std::uint32_t kUserdata3 = 0xC343;
+
+constexpr std::uint32_t kMagic = 0x434F5200; // 00 'R' 'O' 'C'
+
+// Opcodes of header words.
+constexpr std::uint32_t kCodeObject = 4;
+constexpr std::uint32_t kTimestamp = 5;
+constexpr std::uint32_t kAgentInfo = 6;
+constexpr std::uint32_t kTimestampLow = 7;
+
+enum CodeWord : std::uint32_t {
+    kTail,
+    kSizeLo,
+    kAddressLo,
+    kAddressHi,
+    kSizeHi,
+    kIdLo,
+    kIdHi,
+};
+
+void set_low(std::uint64_t& value, std::uint32_t low) {
+    value = (value >> 32 << 32) | low;
+}
+void set_high(std::uint64_t& value, std::uint32_t high) {
+    value = (value & 0xFFFFFFFF) | std::uint64_t{high} << 32;
+}
+
+EventKind kind_of_event(std::uint32_t number) {
+    switch (number) {
+    case 0x04:
+    case 0x06:
+    case 0x14:
+    case 0x16:
+        return EventKind::kCacheFlush;
+    case 0x07:
+        return EventKind::kPartialFlush;
+    case 0x28:
+        return EventKind::kBottomOfPipe;
+    case 0x33:
+        return EventKind::kTraceStart;
+    case 0x34:
+        return EventKind::kTraceStop;
+    case 0x35:
+        return EventKind::kTraceMarker;
+    case 0x36:
+        return EventKind::kTraceFlush;
+    case 0x37:
+        return EventKind::kTraceFinish;
+    default:
+        return EventKind::kOtherEvent;
+    }
+}
+
+} // namespace
+
+void RegisterState::event(StreamPoint at, QueueKey queue, std::uint32_t number) {
+    const EventKind kind = kind_of_event(number);
+    const bool shows_number = kind == EventKind::kOtherEvent || kind == EventKind::kCacheFlush;
+    sink_->event(
+        {at.time, kind, queue.me, queue.pipe, false, shows_number ? number : 0, at.offset_bytes});
+}
+
+void RegisterState::dispatch(StreamPoint at, QueueKey queue, std::uint32_t initiator) {
+    const Queue& state = queues_[queue.index];
+    DispatchRecord record;
+    record.time = at.time;
+    record.me = queue.me;
+    record.pipe = queue.pipe;
+    record.initiator = initiator;
+    record.entry = code_->pc_of(code_->attribute_late(entry_address(queue.index)));
+    for (int i = 0; i < 3; ++i)
+        record.threads[i] = threads_[i];
+    record.rsrc1 = rsrc1_;
+    record.rsrc2 = rsrc2_;
+    record.packet_va = std::uint64_t{state.packet_hi} << 32 | state.packet_lo;
+    sink_->dispatch(record);
+}
+
+void RegisterState::write_compute(StreamPoint at, QueueKey queue, std::uint32_t address,
+                                  std::uint32_t data) {
+    Queue& state = queues_[queue.index];
+    const bool gfx9 = generation_ == sqtt::Generation::kGfx9;
+    switch (address) {
+    case kInitiator:
+        if (gfx9 && (data & 1) != 0) dispatch(at, queue, data);
+        break;
+    case kPgmLo:
+        state.pgm_lo = data;
+        break;
+    case kPgmHi:
+        state.pgm_hi = data;
+        break;
+    case kPacketLo:
+        state.packet_lo = data;
+        break;
+    case kPacketHi:
+        state.packet_hi = data;
+        break;
+    case kRsrc1:
+        rsrc1_ = data;
+        break;
+    case kRsrc2:
+        rsrc2_ = data;
+        break;
+    default:
+        if (address >= kNumThreadX && address <= kNumThreadZ) {
+            threads_[address - kNumThreadX] = data;
+        } else if (address == (gfx9 ? kNowhereGfx9 : kNowhere)) {
+            event(at, queue, data);
+        }
+        break;
+    }
+}
+
+void RegisterState::write_other(StreamPoint at, QueueKey queue, std::uint32_t reg,
+                                std::uint32_t data) {
+    if (reg < kUconfigFirst) return;
+    sink_->register_write({at.time, reg, data});
+    if (reg == kUserdata2) userdata2(at, queue, data);
+    if (reg == kUserdata3) userdata3(at, data);
+}
+
+void RegisterState::userdata2(StreamPoint at, QueueKey queue, std::uint32_t data) {
+    Queue& state = queues_[queue.index];
+    if (state.code_word != 0) {
+        const std::uint32_t type = state.code_word - 1U;
+        state.code_word = 0;
+        code_word(at, queue, type, data);
+        return;
+    }
+    if (data == kMagic) {
+        magic_seen_ = true;
+        return;
+    }
+    if (!magic_seen_) return;
+    const std::uint32_t opcode = data & 0xFF;
+    const std::uint32_t type = data >> 8 & 0xF;
+    const std::uint32_t value = data >> 12;
+    if (opcode == kCodeObject && value == 0) {
+        state.code_word = static_cast<std::uint8_t>(type + 1);
+    } else if (opcode == kAgentInfo) {
+        if (type == 0) counter_frequency_khz_ = value;
+        if (type == 1) perf_interval_ = value;
+    }
+}
+
+void RegisterState::code_word(StreamPoint at, QueueKey queue, std::uint32_t type,
+                              std::uint32_t data) {
+    Queue& state = queues_[queue.index];
+    switch (type) {
+    case kTail:
+        code_tail(at, queue, data);
+        break;
+    case kSizeLo:
+        set_low(state.object_size, data);
+        break;
+    case kSizeHi:
+        set_high(state.object_size, data);
+        break;
+    case kAddressLo:
+        set_low(state.object_address, data);
+        break;
+    case kAddressHi:
+        set_high(state.object_address, data);
+        break;
+    case kIdLo:
+        set_low(state.object_id, data);
+        break;
+    case kIdHi:
+        set_high(state.object_id, data);
+        break;
+    default:
+        break; // a word of a newer protocol; its payload was read, so the stream stays in step
+    }
+}
+
+void RegisterState::code_tail(StreamPoint at, QueueKey queue, std::uint32_t data) {
+    Queue& state = queues_[queue.index];
+    const bool unload = (data & 1) != 0;
+    const bool from_start = (data & 2) != 0;
+    const std::uint64_t id = data >> 2 != 0 ? data >> 2 : state.object_id;
+    if (unload)
+        code_->unload(id);
+    else
+        code_->load(state.object_address, state.object_size, id, from_start);
+    sink_->code_object({at.time, id, state.object_address, state.object_size, unload, from_start});
+    sink_->event({at.time, unload ? EventKind::kCodeObjectUnload : EventKind::kCodeObjectLoad,
+                  queue.me, queue.pipe, from_start, id, at.offset_bytes});
+    state.object_address = state.object_size = state.object_id = 0;
+}
+
+void RegisterState::userdata3(StreamPoint at, std::uint32_t data) {
+    if (!magic_seen_) return;
+    if (clock_left_ != 0) {
+        clock_payload(at, data);
+        return;
+    }
+    clock_opcode_ = data & 0xFF;
+    clock_index_ = 0;
+    const std::uint32_t words = data >> 12;
+    if (clock_opcode_ == kTimestamp)
+        clock_left_ = words != 0 ? words : 3;
+    else if (clock_opcode_ == kTimestampLow)
+        clock_left_ = words != 0 ? words : 1;
+    else
+        clock_left_ = words;
+}
+
+void RegisterState::clock_payload(StreamPoint at, std::uint32_t data) {
+    --clock_left_;
+    const std::uint32_t index = clock_index_++;
+    if (clock_opcode_ == kTimestamp) {
+        if (index == 0) rt_low_ = data;
+        if (index == 1) rt_high_ = data;
+        if (index != 2) return;
+        if (data < rt_low_) ++rt_high_;
+        rt_low_ = data;
+    } else if (clock_opcode_ == kTimestampLow && index == 0) {
+        if (data < rt_low_) ++rt_high_;
+        rt_low_ = data;
+    } else {
+        return;
+    }
+    sink_->realtime({at.time, std::uint64_t{rt_high_} << 32 | rt_low_});
+}
+
+} // namespace wavetap::decode

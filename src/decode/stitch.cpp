@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "decode/stitch.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace wavetap::decode {
+namespace {
+
+using code::LineClass;
+
+constexpr unsigned kMaxLinesWithoutToken = 1000;
+
+constexpr std::uint16_t bit(LineClass line_class) {
+    return static_cast<std::uint16_t>(1U << static_cast<unsigned>(line_class));
+}
+
+/// Which line classes a token category can stand for.
+constexpr std::array<std::uint16_t, 12> kFits = [] {
+    std::array<std::uint16_t, 12> fits{};
+    const auto set = [&fits](Category category, unsigned classes) {
+        fits[static_cast<std::size_t>(category)] = static_cast<std::uint16_t>(classes);
+    };
+    set(Category::kSmem, bit(LineClass::kSmem));
+    set(Category::kSalu, bit(LineClass::kSalu));
+    set(Category::kVmem, bit(LineClass::kVmem));
+    set(Category::kFlat, bit(LineClass::kFlat) | bit(LineClass::kVmem));
+    set(Category::kLds, bit(LineClass::kLds));
+    set(Category::kValu, bit(LineClass::kValu));
+    set(Category::kJump, bit(LineClass::kBranch));
+    set(Category::kNext, bit(LineClass::kBranch));
+    set(Category::kImmed, bit(LineClass::kImmed));
+    set(Category::kMsg, bit(LineClass::kImmed));
+    set(Category::kBvh, bit(LineClass::kBvh));
+    return fits;
+}();
+
+constexpr std::uint16_t kMemoryOrValu = bit(LineClass::kSmem) | bit(LineClass::kVmem) |
+                                        bit(LineClass::kFlat) | bit(LineClass::kLds) |
+                                        bit(LineClass::kBvh) | bit(LineClass::kValu);
+
+bool fits(const InstructionList& list, std::size_t i, const CodeLine& line) {
+    const std::uint8_t category = list.categories[i];
+    return category < kFits.size() && line.valid() && (kFits[category] & bit(line.line_class)) != 0;
+}
+
+} // namespace
+
+struct Stitcher::Cursor {
+    PcRef pc;
+    std::size_t next_anchor_index = 0; ///< instruction that the next anchor belongs to
+    unsigned misses = 0;
+    unsigned debt = 0; ///< immediates that were matched with another kind of line
+    bool gfx9 = false;
+};
+
+void Stitcher::place(std::size_t i, PcRef pc) {
+    pcs[i] = pc;
+    has_pc[i] = 1;
+    ++placed;
+}
+
+bool Stitcher::take_barrier(const InstructionList& list, Cursor& cursor, const CodeLine& line,
+                            std::size_t& i) {
+    if (!cursor.gfx9 || !line.has(CodeLine::kBarrier) || !list.is(i, Category::kMsg)) return false;
+    if (i + 1 >= list.size() || i + 1 >= cursor.next_anchor_index ||
+        !list.is(i + 1, Category::kImmed))
+        return false;
+    // The exit of the barrier has a token of its own, unless the token belongs to the next line.
+    const CodeLine next = code_->line({cursor.pc.object, cursor.pc.address + line.size_bytes});
+    const bool next_is_immediate = next.valid() && next.line_class == LineClass::kImmed;
+    if (next_is_immediate && (i + 2 >= list.size() || !fits(list, i + 2, next))) return false;
+    place(i, cursor.pc);
+    place(++i, cursor.pc);
+    return true;
+}
+
+void Stitcher::stretch_matrix(InstructionList& list, std::size_t i) {
+    const bool before = i == 0 || list.end(i - 1) + 4 <= list.times[i];
+    const bool after = i + 1 >= list.size() || list.end(i) + 4 <= list.times[i + 1];
+    if (!before && !after) return;
+    list.durations[i] += 4;
+    if (!before) return;
+    list.times[i] -= std::min<std::uint64_t>(4, list.times[i]);
+    if (after) list.durations[i] += 4;
+}
+
+Stitcher::Step Stitcher::step(InstructionList& list, Cursor& cursor, const CodeLine& line,
+                              std::size_t& i) {
+    if (line.line_class == LineClass::kSkip) return Step::kNextLine;
+    const bool last_of_run = i + 1 >= list.size() || i + 1 >= cursor.next_anchor_index;
+    if (!fits(list, i, line) && cursor.gfx9 && !last_of_run && fits(list, i + 1, line)) {
+        const CodeLine next = code_->line({cursor.pc.object, cursor.pc.address + line.size_bytes});
+        if (fits(list, i, next)) list.swap(i, i + 1);
+    }
+    if (fits(list, i, line)) {
+        if (list.is(i, Category::kJump) && !line.has(CodeLine::kHasTarget)) return Step::kGiveUp;
+        if (take_barrier(list, cursor, line, i)) return Step::kPlaced;
+        place(i, cursor.pc);
+        if (line.has(CodeLine::kMatrixScale) && list.is(i, Category::kValu))
+            stretch_matrix(list, i);
+        if (line.has(CodeLine::kMove64) && header_.generation == sqtt::Generation::kGfx12)
+            list.durations[i] = std::max(list.durations[i], list.stalls[i] + 2);
+        return Step::kPlaced;
+    }
+    if (!cursor.gfx9 && list.is(i, Category::kImmed) &&
+        (kMemoryOrValu & bit(line.line_class)) != 0) {
+        place(i, cursor.pc);
+        ++cursor.debt;
+        return Step::kPlaced;
+    }
+    if (line.has(CodeLine::kWaitcnt) && cursor.debt > 0) {
+        place(i, cursor.pc);
+        --cursor.debt;
+        return Step::kPlaced;
+    }
+    if (line.has(CodeLine::kWaitcnt) || line.has(CodeLine::kLoad) ||
+        line.line_class == LineClass::kBranch)
+        return Step::kGiveUp;
+    ++lines_without_token;
+    return Step::kNextLine;
+}
+
+void Stitcher::run(InstructionList& list, const AnchorList& anchors,
+                   std::vector<TimelinePiece>& timeline, std::uint64_t wave_start,
+                   std::uint64_t offset_bytes) {
+    (void)timeline;
+    (void)wave_start;
+    offset_bytes_ = offset_bytes;
+    const std::size_t count = list.size();
+    pcs.assign(count, {});
+    has_pc.assign(count, 0);
+    barrier_waits.clear();
+    lines_without_token = 0;
+    placed = 0;
+    const std::vector<PcAnchor>& all = anchors.all();
+    std::size_t next = 0, traps = 0;
+    bool on_code = false;
+    Cursor cursor;
+    cursor.gfx9 = header_.generation == sqtt::Generation::kGfx9;
+    for (std::size_t i = 0; i < count; ++i) {
+        while (next < all.size() && all[next].index <= i) {
+            on_code = all[next].state == PcAnchor::State::kKnown;
+            cursor.pc = all[next].pc;
+            cursor.misses = 0;
+            ++next;
+            if (on_code && cursor.pc.object == 0)
+                cursor.pc = code_->attribute_late(cursor.pc.address);
+        }
+        cursor.next_anchor_index = next < all.size() ? all[next].index : count;
+        if (list.is(i, Category::kTrap)) {
+            ++traps;
+            continue;
+        }
+        while (on_code) {
+            const CodeLine line = code_->line(cursor.pc);
+            if (!line.valid()) {
+                on_code = false;
+                break;
+            }
+            const Step result = step(list, cursor, line, i);
+            if (result == Step::kGiveUp) {
+                on_code = false;
+                break;
+            }
+            if (result == Step::kPlaced && list.is(i, Category::kJump))
+                cursor.pc.address += static_cast<std::uint64_t>(std::int64_t{line.target});
+            else
+                cursor.pc.address += line.size_bytes;
+            if (result == Step::kPlaced) {
+                cursor.misses = 0;
+                break;
+            }
+            if (++cursor.misses > kMaxLinesWithoutToken) on_code = false;
+        }
+    }
+    complete = placed + traps == count;
+    if (lines_without_token != 0)
+        diagnostics_->add(Fault::kLinesWithoutToken, offset_bytes, 0, lines_without_token);
+    if (!complete && !all.empty())
+        diagnostics_->add(Fault::kStitchIncomplete, offset_bytes, wave_start,
+                          count - placed - traps);
+}
+
+} // namespace wavetap::decode

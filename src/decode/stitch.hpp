@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "decode/code_map.hpp"
+#include "decode/diagnostics.hpp"
+#include "decode/instruction_list.hpp"
+#include "sqtt/header.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace wavetap::decode {
+
+/// Gives each instruction of a wave its program counter: walks the code from the wave's entry and
+/// lets each token take the next line it can stand for. Reuses its memory from wave to wave.
+class Stitcher {
+  public:
+    Stitcher(const sqtt::Header& header, CodeMap& code, Diagnostics& diagnostics)
+        : header_(header), code_(&code), diagnostics_(&diagnostics) {}
+
+    /// May swap, lengthen or insert instructions where the rules of the format say so.
+    void run(InstructionList& list, const AnchorList& anchors, std::vector<TimelinePiece>& timeline,
+             std::uint64_t wave_start, std::uint64_t offset_bytes);
+
+    // Results of the last run.
+    std::vector<PcRef> pcs;
+    std::vector<std::uint8_t> has_pc;
+    std::vector<WaveRecord::ExcludedBarrierWait> barrier_waits;
+    bool complete = false; ///< every instruction has a program counter
+    std::uint32_t lines_without_token = 0;
+    std::uint64_t placed = 0;
+
+  private:
+    struct Cursor;
+    enum class Step : std::uint8_t { kPlaced, kNextLine, kGiveUp };
+    Step step(InstructionList& list, Cursor& cursor, const CodeLine& line, std::size_t& i);
+    void place(std::size_t i, PcRef pc);
+    bool take_barrier(const InstructionList& list, Cursor& cursor, const CodeLine& line,
+                      std::size_t& i);
+    void stretch_matrix(InstructionList& list, std::size_t i);
+    bool skips_barrier_wait(const InstructionList& list, const Cursor& cursor, const CodeLine& line,
+                            std::size_t i);
+
+    sqtt::Header header_;
+    CodeMap* code_;
+    Diagnostics* diagnostics_;
+    std::uint64_t offset_bytes_ = 0;
+};
+
+} // namespace wavetap::decode
