@@ -1,0 +1,324 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "softgpu/thread_trace_unit.hpp"
+
+#include "base/units.hpp"
+#include "pm4/packets.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace wavetap::softgpu {
+
+namespace {
+
+constexpr std::uint32_t kFirstRegister = pm4::gfx9::kSqThreadTraceBase;
+constexpr std::uint64_t kLineBytes = 32;
+
+// TOKEN_MASK bits are token ids; 16.. are register classes.
+enum TokenBit : unsigned {
+    kReg = 2,
+    kWaveStart = 3,
+    kRegCsPriv = 5,
+    kWaveEnd = 6,
+    kInst = 10,
+    kInstPc = 11,
+    kUserData = 12,
+    kIssue = 13,
+    kRegCs = 15,
+    kFirstRegClass = 16,
+};
+
+constexpr std::uint32_t kCtrlReset = 1U << 31;
+constexpr std::uint32_t kStatusFinishDone = 0x3FFU << 16;
+constexpr std::uint32_t kStatusWriteError = 1U << 28;
+constexpr std::uint32_t kStatusBusy = 1U << 30;
+constexpr std::uint32_t kStatusFull = 1U << 31;
+
+constexpr std::uint32_t kModeArmed = 3U << 21;
+constexpr std::uint32_t kModeComputeStage = 7U << 18;
+constexpr std::uint32_t kModeAutoflush = 1U << 25;
+constexpr std::uint32_t kModeCapture = 3U << 23;
+constexpr std::uint32_t kModeIssueMask = 3U << 27;
+constexpr std::uint32_t kModeTest = 1U << 29;
+constexpr std::uint32_t kModeInterrupt = 1U << 30;
+
+} // namespace
+
+bool ThreadTraceUnit::owns(std::uint32_t reg) {
+    return reg >= kFirstRegister && reg < kFirstRegister + kRegisters;
+}
+
+std::uint64_t ThreadTraceUnit::register_base() const {
+    return std::uint64_t{regs_[kBase]} << 12 | std::uint64_t{regs_[kBase2] & 0xF} << 44;
+}
+
+Result<void> ThreadTraceUnit::write_register(std::uint32_t reg, std::uint32_t value,
+                                             std::uint64_t now) {
+    drain(now);
+    const unsigned index = reg - kFirstRegister;
+    if (index == kMode) return write_mode(value, now);
+    if (index == kStatus) {
+        write_status();
+        return {};
+    }
+    regs_[index] = value;
+    switch (index) {
+    case kMask:
+    case kTokenMask:
+        update_selection();
+        break;
+    case kBase2:
+        if (armed_ && wraps()) {
+            pending_base_ = register_base();
+            full_ = false;
+            if (stopped_ && !write_error_) {
+                report_drops();
+                stopped_ = !flip();
+            }
+        }
+        break;
+    case kCtrl:
+        if ((value & kCtrlReset) != 0) {
+            report_drops();
+            offset_ = 0;
+            full_ = stopped_ = false;
+            dropped_ = 0;
+            if (armed_) note(writer_.begin(now), now);
+        }
+        break;
+    case kWptr:
+        offset_ = std::uint64_t{value & 0x3FFFFFFF} * kLineBytes;
+        break;
+    default:
+        break;
+    }
+    return {};
+}
+
+Result<void> ThreadTraceUnit::write_mode(std::uint32_t value, std::uint64_t now) {
+    const std::uint32_t other =
+        value & (kModeCapture | kModeIssueMask | kModeTest | kModeInterrupt);
+    if (other != 0) {
+        return Error{ErrorCode::kUnsupported,
+                     "SQ_THREAD_TRACE_MODE " + format_hex(value) + " sets " + format_hex(other) +
+                         " (capture mode, issue mask, test or interrupt), which is not modelled",
+                     "register " + format_hex(pm4::gfx9::kSqThreadTraceMode), ""};
+    }
+    const bool on = (value & kModeArmed) == 1U << 21;
+    if (armed_ && !on) disarm(now);
+    const bool was_on = (regs_[kMode] & kModeArmed) == 1U << 21;
+    regs_[kMode] = value;
+    if (on && !was_on && capacity() > 0) arm(now);
+    update_selection();
+    return {};
+}
+
+void ThreadTraceUnit::write_status() {
+    write_error_ = finish_done_ = full_ = false;
+}
+
+void ThreadTraceUnit::finish() {
+    finish_done_ = true;
+}
+
+std::uint32_t ThreadTraceUnit::read_register(std::uint32_t reg, std::uint64_t now) {
+    const unsigned index = reg - kFirstRegister;
+    if (armed_) drain(now);
+    switch (index) {
+    case kWptr:
+        return static_cast<std::uint32_t>(offset_ / kLineBytes) & 0x3FFFFFFF;
+    case kStatus:
+        return (finish_done_ ? kStatusFinishDone : 0) | (write_error_ ? kStatusWriteError : 0) |
+               (armed_ || now < busy_until_ ? kStatusBusy : 0) | (full_ ? kStatusFull : 0);
+    case kCntr:
+        return static_cast<std::uint32_t>(dropped_);
+    default:
+        return regs_[index];
+    }
+}
+
+void ThreadTraceUnit::arm(std::uint64_t now) {
+    armed_ = true;
+    active_base_ = pending_base_ = register_base();
+    pending_.clear();
+    busy_until_ = 0;
+    record(TruthTraceEvent::Kind::kArm, now, 0);
+    note(writer_.begin(now), now);
+}
+
+void ThreadTraceUnit::disarm(std::uint64_t now) {
+    drain(now);
+    busy_until_ = now;
+    for (const Pending& pending : pending_) {
+        busy_until_ = pending.due;
+        put(pending);
+    }
+    pending_.clear();
+    if ((regs_[kMode] & kModeAutoflush) != 0) pad();
+    armed_ = false;
+    report_drops();
+    record(TruthTraceEvent::Kind::kDisarm, now, offset_ / kLineBytes * kLineBytes);
+    if (truth_ != nullptr) truth_->flush();
+}
+
+void ThreadTraceUnit::close(std::uint64_t now) {
+    if (!armed_) return;
+    drain(now);
+    report_drops();
+}
+
+void ThreadTraceUnit::update_selection() {
+    const std::uint32_t mask = regs_[kMask];
+    compute_on_ = (regs_[kMode] & kModeComputeStage) != 0;
+    target_cu_ = mask & 0x1F;
+    const bool sh0 = (mask >> 5 & 1) == 0;
+    simd_mask_ = mask >> 8 & 0xF;
+    detail_on_ = sh0 && (token_on(kIssue) || token_on(kInst));
+}
+
+void ThreadTraceUnit::drain(std::uint64_t now) {
+    std::size_t done = 0;
+    while (done < pending_.size() && pending_[done].due <= now)
+        put(pending_[done++]);
+    pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+void ThreadTraceUnit::put(const Pending& p) {
+    if (token_on(kInst))
+        note(writer_.inst(p.due, p.simd, p.slot, static_cast<sqtt::Gfx9Inst>(p.type)), p.due);
+    if (p.next_pc && token_on(kInstPc))
+        note(writer_.inst_pc(p.due, p.simd, p.slot, *p.next_pc), p.due);
+}
+
+void ThreadTraceUnit::wave_start(std::uint64_t now, const sqtt::Gfx9WaveStart& start) {
+    if (!token_on(kWaveStart)) return;
+    drain(now);
+    note(writer_.wave_start(now, start), now);
+}
+
+void ThreadTraceUnit::wave_end(std::uint64_t now, const WavePlace& place) {
+    if (!token_on(kWaveEnd)) return;
+    drain(now);
+    note(writer_.wave_end(now, {place.cu, place.simd, place.slot, 0}), now);
+}
+
+void ThreadTraceUnit::issue(std::uint64_t now, unsigned simd, const IssueStates& states) {
+    if (!token_on(kIssue)) return;
+    drain(now);
+    note(writer_.issue(now, static_cast<std::uint8_t>(simd), states), now);
+}
+
+void ThreadTraceUnit::inst(std::uint64_t due, unsigned simd, unsigned slot, std::uint8_t type,
+                           std::optional<std::uint64_t> next_pc) {
+    if (!token_on(kInst)) return;
+    const Pending pending{due, static_cast<std::uint8_t>(simd), static_cast<std::uint8_t>(slot),
+                          type, next_pc};
+    auto at = pending_.end();
+    while (at != pending_.begin() && std::prev(at)->due > due)
+        --at;
+    pending_.insert(at, pending);
+}
+
+void ThreadTraceUnit::user_data(std::uint64_t now, const WavePlace& place, std::uint32_t data) {
+    if (!token_on(kUserData)) return;
+    drain(now);
+    note(writer_.userdata(now, {place.cu, place.simd, place.slot, 0}, data), now);
+}
+
+void ThreadTraceUnit::register_write(std::uint64_t now, std::uint32_t reg, std::uint32_t data,
+                                     sqtt::Gfx9RegType type) {
+    if (!token_on(kReg) || !token_on(kFirstRegClass + static_cast<unsigned>(type))) return;
+    drain(now);
+    note(writer_.reg_write(now, static_cast<std::uint16_t>(reg), data, 0, 0, type), now);
+}
+
+void ThreadTraceUnit::compute_register(std::uint64_t now, std::uint8_t address, std::uint32_t data,
+                                       std::uint8_t me, std::uint8_t pipe) {
+    if (!token_on(kRegCs)) return;
+    drain(now);
+    note(writer_.reg_cs(now, address, data, me, pipe), now);
+}
+
+void ThreadTraceUnit::compute_event(std::uint64_t now, std::uint32_t event) {
+    constexpr std::uint8_t kNowhere = 0x7F;
+    if (!token_on(kRegCsPriv)) return;
+    drain(now);
+    note(writer_.reg_cs_event(now, kNowhere, event), now);
+}
+
+bool ThreadTraceUnit::write(std::span<const std::byte> bytes) {
+    if (stopped_) return false;
+    if (wraps()) {
+        if (offset_ + bytes.size() > capacity()) {
+            pad();
+            if (!flip()) return false;
+        }
+    } else if (offset_ + bytes.size() > capacity() - kLineBytes) {
+        pad();
+        full_ = stopped_ = true;
+        return false;
+    }
+    return store(bytes);
+}
+
+// The active slot is full: go on in the pending one, unless that is itself still full.
+bool ThreadTraceUnit::flip() {
+    if (full_) {
+        stopped_ = true;
+        return false;
+    }
+    full_ = true;
+    active_base_ = pending_base_;
+    offset_ = 0;
+    return true;
+}
+
+bool ThreadTraceUnit::store(std::span<const std::byte> bytes) {
+    const std::uint64_t va = active_base_ + offset_;
+    std::byte* host = memory_.at(va, bytes.size(), Access::kWrite);
+    if (host == nullptr) {
+        for (std::size_t i = 0; i < bytes.size(); ++i) {
+            if (!memory_.write(va + i, bytes[i])) {
+                write_error_ = stopped_ = true;
+                return false;
+            }
+        }
+    } else {
+        std::memcpy(host, bytes.data(), bytes.size());
+    }
+    offset_ += bytes.size();
+    return true;
+}
+
+void ThreadTraceUnit::pad() {
+    constexpr std::array<std::byte, kLineBytes> kZeros{};
+    const std::uint64_t limit = wraps() ? capacity() : capacity() - kLineBytes;
+    const std::uint64_t target = (offset_ + kLineBytes - 1) / kLineBytes * kLineBytes;
+    if (target > offset_ && target <= limit && !write_error_)
+        store(std::span(kZeros).first(static_cast<std::size_t>(target - offset_)));
+}
+
+void ThreadTraceUnit::note(bool taken, std::uint64_t now) {
+    if (taken) return;
+    if (drops_open_++ == 0) first_drop_at_ = now;
+    ++dropped_;
+}
+
+void ThreadTraceUnit::report_drops() {
+    if (drops_open_ == 0) return;
+    record(TruthTraceEvent::Kind::kDrop, first_drop_at_, drops_open_);
+    drops_open_ = 0;
+}
+
+void ThreadTraceUnit::record(TruthTraceEvent::Kind kind, std::uint64_t time, std::uint64_t count) {
+    if (truth_ == nullptr) return;
+    TruthTraceEvent event{agent_, se_, kind, time, 0, 0, count};
+    if (kind == TruthTraceEvent::Kind::kArm) {
+        event.buffer_va = active_base_;
+        event.buffer_bytes = capacity();
+    }
+    truth_->trace_event(event);
+}
+
+} // namespace wavetap::softgpu
