@@ -116,6 +116,7 @@ std::uint32_t RegisterFile::read_engine(CommandTarget& target, std::uint32_t xcc
                                         std::uint32_t reg) const {
     if (reg == pm4::gfx9::kGrbmGfxIndex) return files_[xcc].grbm;
     if (ThreadTraceUnit::owns(reg)) return target.read_trace_register(xcc, se, reg);
+    target.register_read(xcc, reg);
     const auto& values = files_[xcc].values;
     const auto at = values.find(std::uint64_t{se} << 32 | reg);
     return at == values.end() ? 0 : at->second;

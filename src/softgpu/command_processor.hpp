@@ -30,6 +30,8 @@ class CommandTarget {
     /// A write of any other register reached this engine (USERDATA and the rest).
     virtual void register_written(std::uint32_t xcc, std::uint32_t se, std::uint32_t reg,
                                   std::uint32_t value) = 0;
+    /// A read of any other register, known or not (unknown ones give 0).
+    virtual void register_read(std::uint32_t /*xcc*/, std::uint32_t /*reg*/) {}
     /// EVENT_WRITE or the event of RELEASE_MEM.
     virtual void event(std::uint32_t xcc, std::uint32_t event) = 0;
     virtual std::uint64_t gpu_clock() = 0;    ///< the constant counter
