@@ -450,6 +450,10 @@ HubState AgentHub::state() const {
     return core_->state;
 }
 
+bool AgentHub::on_hub_thread() const {
+    return core_->on_thread();
+}
+
 HubStatistics AgentHub::statistics() const {
     MutexLock lock(core_->mutex);
     return core_->statistics;

@@ -79,6 +79,8 @@ class AgentHub {
     Result<void> code_object_unloaded(std::uint64_t id);
 
     HubState state() const;
+    /// The caller is on the hub's thread (inside a chunk handler or a job).
+    bool on_hub_thread() const;
     HubStatistics statistics() const;
     const AgentTopology& topology() const;
 

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/mutex.hpp"
+#include "base/result.hpp"
+#include "capture/agent_hub.hpp"
+#include "capture/params.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace wavetap::capture {
+
+/// Names a context; 0 is never one. Handles of destroyed contexts are refused.
+struct ContextHandle {
+    std::uint64_t value = 0;
+    friend bool operator==(const ContextHandle&, const ContextHandle&) = default;
+};
+
+/// The contexts of a process and the hubs of its agents. A context is a record of plain values: any
+/// number of them costs host memory only. Resource; thread safe. No lock is held while a hub is
+/// waited for or a chunk handler runs.
+class Session {
+  public:
+    Session() = default;
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    /// Adds an agent; its index counts from 0. Before the first context.
+    std::uint32_t add_agent(std::unique_ptr<AgentHub> hub);
+    std::uint32_t agents() const;
+    /// Precondition: index < agents().
+    AgentHub& hub(std::uint32_t agent);
+
+    /// Errors: kLimit.
+    Result<ContextHandle> create();
+    /// Once for each context. A failed call leaves the context as it was. Errors: kInvalidArgument,
+    /// kUnsupported (parameters), kNotFound (context, agent), kWrongState (already configured).
+    Result<void> configure(ContextHandle context, std::uint32_t agent, const TraceParams& params,
+                           ChunkHandler handler, void* user);
+    /// Success if it already runs. Errors: kNotFound, kWrongState (not configured), kBusy, and those
+    /// of AgentHub::start.
+    Result<void> start(ContextHandle context);
+    /// A context that does not run: success with run 0. Errors: kNotFound, kBusy (another thread
+    /// starts or stops it), kWouldDeadlock, and those of RunningTrace::stop.
+    Result<RunSummary> stop(ContextHandle context);
+    Result<bool> running(ContextHandle context) const;
+    /// Stops it first if it runs. Errors: as stop().
+    Result<void> destroy(ContextHandle context);
+
+    std::uint64_t contexts() const;
+    std::uint64_t contexts_of(std::uint32_t agent) const;
+    /// Host memory that one context costs here, idle.
+    std::uint64_t host_bytes_per_context() const;
+
+    /// Closes every hub: running traces are delivered. Errors: kTimeout, kWouldDeadlock.
+    Result<void> close();
+
+  private:
+    enum class State : std::uint8_t { kUnused, kNew, kIdle, kStarting, kRunning, kStopping };
+    struct Record {
+        State state = State::kUnused;
+        std::uint32_t generation = 0;
+        std::uint32_t agent = 0;
+        std::uint32_t buffers = 1;
+        pm4::TraceConfig config;
+        ChunkHandler handler = nullptr;
+        void* user = nullptr;
+    };
+    struct Agent {
+        std::unique_ptr<AgentHub> hub;
+        RunningTrace running; ///< of the one context that runs
+        SlotPlan plan;
+        bool plan_stale = false; ///< a context went away
+    };
+
+    Record* find(ContextHandle context) WAVETAP_REQUIRES(mutex_);
+    const Record* find(ContextHandle context) const WAVETAP_REQUIRES(mutex_);
+    void refresh_plan(std::uint32_t agent) WAVETAP_REQUIRES(mutex_);
+
+    mutable Mutex mutex_;
+    std::vector<Agent> agents_ WAVETAP_GUARDED_BY(mutex_);
+    std::vector<Record> records_ WAVETAP_GUARDED_BY(mutex_);
+    std::vector<std::uint32_t> free_ WAVETAP_GUARDED_BY(mutex_);
+};
+
+} // namespace wavetap::capture
