@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "capture/fake_backend.hpp"
 
+#include "base/mutex.hpp"
 #include "pm4/packets.hpp"
 
 #include <cstring>
-#include <thread>
 
 namespace wavetap::capture {
 
@@ -16,7 +16,10 @@ Error injected(const char* what) {
 }
 
 Result<void> never(TimePoint deadline) {
-    std::this_thread::sleep_until(deadline);
+    Mutex mutex;
+    CondVar condition;
+    MutexLock lock(mutex);
+    condition.wait_until(mutex, deadline, [] { return false; });
     return Error{ErrorCode::kTimeout, "the GPU did not answer", "", ""};
 }
 
