@@ -91,7 +91,7 @@ namespace layout_5_2 {
 inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::size_t kRootBytes = 48;
 inline constexpr std::size_t kCoreEntries = 125;
-inline constexpr std::size_t kAmdEntries = 49;
+inline constexpr std::size_t kAmdEntries = 48;
 enum Core : std::size_t {
     kSystemGetInfo = 2,
     kIterateAgents = 5,
