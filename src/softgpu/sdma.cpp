@@ -26,6 +26,7 @@ enum Opcode : std::uint32_t {
 enum CopySubOpcode : std::uint32_t { kLinear = 0, kLinearRect = 4 };
 
 constexpr std::uint64_t kPage = 4096;
+constexpr std::uint32_t kHdpFlushMarker = 0x80000000; // how ROCr writes the flush
 constexpr std::uint32_t kCountMask = 0x3fffffff;
 
 std::uint32_t bits(std::uint32_t word, unsigned low, unsigned count) {
@@ -327,7 +328,7 @@ SdmaQueue::Outcome SdmaQueue::fence() {
 SdmaQueue::Outcome SdmaQueue::poll() {
     const bool polls_memory = bits(packet_[0], 31, 1) != 0;
     if (!polls_memory) { // an HDP flush is a register poll; host memory needs none
-        if (bits(packet_[0], 26, 1) != 0) return Outcome::kDone;
+        if (bits(packet_[0], 26, 1) != 0 || packet_[2] == kHdpFlushMarker) return Outcome::kDone;
         return bad_packet("POLL_REGMEM of register " + format_hex(packet_[1]));
     }
     const std::uint64_t va = address(1);

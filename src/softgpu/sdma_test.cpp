@@ -204,12 +204,19 @@ TEST_F(SdmaTest, PollRegmem_EveryFunction) {
 
 TEST_F(SdmaTest, HdpFlush_Gcr_Nops_HaveNoEffect) {
     push({8u | 1u << 26 | 3u << 28, 0, 0, 0, 0, 0});
+    push({8u, 0, 0x80000000, 0, 0, 0});
     push({17u | 1u << 8, 0, 0, 0, 0});
     push({0u | 3u << 16, 0xbad, 0xbad, 0xbad});
     push({0, 0, 0});
     EXPECT_EQ(queue_->step(kPlenty), State::kIdle) << host_.last;
     EXPECT_EQ(read_pointer_in_memory(), write_);
     EXPECT_EQ(host_.errors, 0);
+}
+
+TEST_F(SdmaTest, PollRegmem_OfARegister_IsRefused) {
+    push({8u | 3u << 28, 0x1234, 0, 0, 0, 0});
+    EXPECT_EQ(queue_->step(kPlenty), State::kStopped);
+    EXPECT_THAT(host_.last, HasSubstr("register 0x1234"));
 }
 
 TEST_F(SdmaTest, Write_AndRingWrap) {
