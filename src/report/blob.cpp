@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "report/blob.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace wavetap::report {
+namespace {
+
+template <class Items, class Number>
+auto find_by(const Items& items, Number number, Number Items::value_type::*member) ->
+    typename Items::const_pointer {
+    const auto found = std::find_if(items.begin(), items.end(),
+                                    [&](const auto& item) { return item.*member == number; });
+    return found == items.end() ? nullptr : &*found;
+}
+
+std::uint64_t count_zero_tail(const std::vector<std::byte>& bytes) {
+    const auto last =
+        std::find_if(bytes.rbegin(), bytes.rend(), [](std::byte b) { return b != std::byte{0}; });
+    return static_cast<std::uint64_t>(last - bytes.rbegin());
+}
+
+void read_and_decode(Blob& blob, const std::vector<const store::ChunkInfo*>& chunks,
+                     const CodeTable& code) {
+    std::vector<std::byte> bytes;
+    for (const store::ChunkInfo* chunk : chunks) {
+        blob.bytes += chunk->bytes;
+        blob.capacity_bytes = std::max(blob.capacity_bytes, chunk->capacity_bytes);
+        blob.gpu_full |= chunk->gpu_full;
+        blob.cpu_full |= chunk->cpu_full;
+        blob.ended = chunk->end;
+        blob.status = chunk->status;
+        blob.dropped = chunk->dropped;
+        auto piece = store::read_chunk(*blob.process, *chunk);
+        if (!piece) {
+            blob.error = piece.error();
+            return;
+        }
+        if (bytes.empty()) {
+            bytes = *std::move(piece);
+        } else {
+            bytes.insert(bytes.end(), piece->begin(), piece->end());
+        }
+    }
+    blob.zero_tail_bytes = count_zero_tail(bytes);
+    decode::Options options;
+    options.gfx = blob.agent->name;
+    options.objects = code.loaded(*blob.process, blob.agent->index);
+    auto records = decode::decode_blob(bytes, options);
+    if (records) {
+        blob.records = *std::move(records);
+    } else {
+        blob.error = records.error();
+    }
+}
+
+} // namespace
+
+Result<void> visit_blobs(const store::TraceFolder& folder, CodeTable& code,
+                         const std::function<void(const Blob&)>& visit) {
+    for (const store::ProcessTrace& process : folder.processes) {
+        code.add(process);
+        for (const store::Run& run : process.runs) {
+            const auto* context =
+                find_by(process.contexts, run.info.context, &store::ContextInfo::id);
+            const auto* agent = context == nullptr ? nullptr
+                                                   : find_by(process.agents, context->agent,
+                                                             &store::AgentInfo::index);
+            if (agent == nullptr)
+                return Error{ErrorCode::kCorrupt,
+                             "run " + std::to_string(run.info.id) +
+                                 " belongs to no context that the manifest describes",
+                             process.dir, "record again; the manifest is damaged"};
+            std::map<std::uint32_t, std::vector<const store::ChunkInfo*>> engines;
+            for (const store::ChunkInfo& chunk : run.chunks)
+                engines[chunk.se].push_back(&chunk);
+            for (const auto& [se, chunks] : engines) {
+                Blob blob;
+                blob.process = &process;
+                blob.agent = agent;
+                blob.context = context;
+                blob.run = &run;
+                blob.se = se;
+                read_and_decode(blob, chunks, code);
+                visit(blob);
+            }
+        }
+    }
+    return {};
+}
+
+} // namespace wavetap::report

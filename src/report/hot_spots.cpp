@@ -1,0 +1,309 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "report/hot_spots.hpp"
+
+#include "code/chip.hpp"
+#include "report/source_text.hpp"
+#include "report/timing.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace wavetap::report {
+namespace {
+
+struct PlaceHash {
+    std::size_t operator()(const CodePlace& place) const noexcept {
+        return std::hash<std::uint64_t>{}(place.elf_address * 0x9e3779b97f4a7c15ull + place.object);
+    }
+};
+
+void add_to(Sums& sums, std::uint64_t latency, std::uint64_t stall, std::uint64_t idle) {
+    ++sums.hits;
+    sums.latency += latency;
+    sums.stall += stall;
+    sums.idle += idle;
+    sums.longest = std::max(sums.longest, latency);
+}
+
+void add_to(Sums& sums, const Sums& more) {
+    sums.hits += more.hits;
+    sums.latency += more.latency;
+    sums.stall += more.stall;
+    sums.idle += more.idle;
+    sums.longest = std::max(sums.longest, more.longest);
+}
+
+/// A kernel is known by where it starts; foreign and unknown ones are one row each.
+using KernelKey = std::tuple<KernelKind, CodePlace>;
+using CuKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+
+template <class Rows> void give_shares(Rows& rows, std::uint64_t latency) {
+    for (auto& row : rows)
+        row.share =
+            latency == 0 ? 0 : static_cast<double>(row.sums.latency) / static_cast<double>(latency);
+}
+
+template <class Rows> void sort_and_share(Rows& rows, std::uint64_t latency) {
+    give_shares(rows, latency);
+    // By falling latency; rows of equal latency keep their order.
+    std::vector<std::size_t> order(rows.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&rows](std::size_t a, std::size_t b) {
+        return std::tuple(rows[b].sums.latency, a) < std::tuple(rows[a].sums.latency, b);
+    });
+    Rows sorted;
+    sorted.reserve(rows.size());
+    for (const std::size_t index : order)
+        sorted.push_back(std::move(rows[index]));
+    rows = std::move(sorted);
+}
+
+bool counts_in_wgps(const std::string& gfx) {
+    const code::ChipRow* chip = code::find_chip(gfx);
+    return chip != nullptr && chip->generation != "gfx9";
+}
+
+} // namespace
+
+const char* kernel_kind_name(KernelKind kind) noexcept {
+    switch (kind) {
+    case KernelKind::kKernel:
+        return "kernel";
+    case KernelKind::kForeign:
+        return "no-code-object";
+    case KernelKind::kUnknown:
+        return "unknown";
+    }
+    return "unknown";
+}
+
+struct HotSpotBuilder::Impl {
+    CodeTable& code;
+    HotSpots spots;
+    std::set<std::string> timings;
+    std::map<std::uint32_t, store::AgentInfo> agents;
+    std::unordered_map<CodePlace, Sums, PlaceHash> instructions;
+    std::map<KernelKey, KernelRow> kernels;
+    std::map<CuKey, CuRow> cus;
+    std::map<std::string, Fault> faults;
+
+    explicit Impl(CodeTable& table) : code(table) {}
+
+    CuRow& cu(std::uint32_t agent, std::uint32_t se, std::uint32_t sa, std::uint32_t number) {
+        CuRow& row = cus[{agent, se, sa, number}];
+        row.agent = agent;
+        row.se = se;
+        row.sa = sa;
+        row.cu = number;
+        return row;
+    }
+
+    KernelRow& kernel_of(const Blob& blob, const decode::WaveRecord& wave) {
+        const auto place = code.place(*blob.process, wave.entry);
+        KernelKey key{wave.entry.absolute == 0 && wave.entry.code_object == 0
+                          ? KernelKind::kUnknown
+                          : KernelKind::kForeign,
+                      {}};
+        const code::Symbol* function = place ? code.function(*place) : nullptr;
+        if (place)
+            key = {KernelKind::kKernel,
+                   {place->object, function != nullptr ? function->address : place->elf_address}};
+        const auto [entry, is_new] = kernels.try_emplace(key);
+        KernelRow& row = entry->second;
+        if (!is_new) return row;
+        row.kind = std::get<KernelKind>(key);
+        if (function != nullptr) {
+            row.name = function->name;
+            row.demangled = function->demangled;
+        } else if (row.kind == KernelKind::kKernel) {
+            row.name = row.demangled = "(no symbol)";
+        } else {
+            row.name = row.demangled =
+                row.kind == KernelKind::kForeign ? "(in no code object)" : "(start not seen)";
+        }
+        return row;
+    }
+
+    void add_wave(const Blob& blob, const decode::WaveRecord& wave) {
+        KernelRow& kernel = kernel_of(blob, wave);
+        CuRow& place = cu(blob.agent->index, blob.se, wave.sa, wave.cu);
+        const bool has_detail = wave.on_target || !wave.instructions.empty();
+        for (std::uint64_t* waves : {&spots.waves, &kernel.waves, &place.waves})
+            ++*waves;
+        if (!has_detail) return;
+        for (std::uint64_t* waves :
+             {&spots.waves_on_target, &kernel.waves_on_target, &place.waves_on_target})
+            ++*waves;
+        if (wave.complete && wave.end >= wave.start) kernel.wave_cycles += wave.end - wave.start;
+
+        WaveRow row;
+        row.dir = blob.process->dir;
+        row.context = blob.context->id;
+        row.run = blob.run->info.id;
+        row.agent = blob.agent->index;
+        row.se = blob.se;
+        row.cu = wave.cu;
+        row.simd = wave.simd;
+        row.slot = wave.slot;
+        row.start = wave.start;
+        row.end = wave.end;
+        row.complete = wave.complete;
+        row.kernel = kernel.demangled;
+        std::uint64_t busy_until = wave.start;
+        for (const decode::InstructionRecord& instruction : wave.instructions) {
+            const std::uint64_t idle =
+                instruction.time > busy_until ? instruction.time - busy_until : 0;
+            busy_until = std::max(busy_until, instruction.time + instruction.duration);
+            add_to(row.sums, instruction.duration, instruction.stall, idle);
+            add_instruction(blob, instruction, idle);
+        }
+        add_to(kernel.sums, row.sums);
+        add_to(place.sums, row.sums);
+        spots.latency += row.sums.latency;
+        spots.instructions += row.sums.hits;
+        spots.by_wave.push_back(std::move(row));
+    }
+
+    void add_instruction(const Blob& blob, const decode::InstructionRecord& instruction,
+                         std::uint64_t idle) {
+        if (instruction.pc.code_object == 0) {
+            ++(instruction.pc.absolute == 0 ? spots.instructions_without_pc
+                                            : spots.instructions_foreign);
+            return;
+        }
+        const auto place = code.place(*blob.process, instruction.pc);
+        if (!place) {
+            ++spots.instructions_foreign;
+            return;
+        }
+        add_to(instructions[*place], instruction.duration, instruction.stall, idle);
+    }
+
+    void fill_instructions() {
+        SourceText source;
+        for (const auto& [place, sums] : instructions) {
+            InstructionRow row;
+            row.place = place;
+            row.sums = sums;
+            const code::Symbol* function = code.function(place);
+            if (function != nullptr) row.function = function->demangled;
+            row.text = code.instruction_text(place);
+            row.source = code.object(place.object).source_chain(place.elf_address);
+            if (!row.source.empty())
+                row.source_text = source.line(row.source[0].file, row.source[0].line);
+            spots.by_instruction.push_back(std::move(row));
+        }
+        std::sort(
+            spots.by_instruction.begin(), spots.by_instruction.end(),
+            [](const InstructionRow& a, const InstructionRow& b) { return a.place < b.place; });
+    }
+
+    void fill_lines() {
+        std::map<std::pair<std::string, std::uint32_t>, LineRow> lines;
+        for (const InstructionRow& instruction : spots.by_instruction) {
+            const code::SourceLine position =
+                instruction.source.empty() ? code::SourceLine{} : instruction.source[0];
+            LineRow& row = lines[{position.file, position.line}];
+            row.file = position.file;
+            row.line = position.line;
+            row.source_text = instruction.source_text;
+            ++row.instructions;
+            add_to(row.sums, instruction.sums);
+        }
+        for (auto& [key, row] : lines)
+            spots.by_line.push_back(std::move(row));
+    }
+
+    void fill_coverage() {
+        for (const auto& [index, agent] : agents) {
+            Coverage coverage;
+            coverage.agent = index;
+            coverage.name = agent.name;
+            coverage.is_wgp = counts_in_wgps(agent.name);
+            coverage.total = std::uint64_t{agent.shader_engines} * agent.cus_per_engine;
+            if (coverage.is_wgp) coverage.total /= 2;
+            for (const auto& [key, row] : cus) {
+                if (row.agent != index) continue;
+                coverage.with_waves += row.waves != 0;
+                coverage.with_detail += row.sums.hits != 0;
+                coverage.requested += row.requested;
+            }
+            spots.coverage.push_back(std::move(coverage));
+        }
+    }
+};
+
+HotSpotBuilder::HotSpotBuilder(CodeTable& code) : impl_(std::make_unique<Impl>(code)) {}
+HotSpotBuilder::~HotSpotBuilder() = default;
+
+void HotSpotBuilder::add_folder(const store::TraceFolder& folder) {
+    HotSpots& spots = impl_->spots;
+    spots.dirs.push_back(folder.dir);
+    for (const store::ProcessTrace& process : folder.processes) {
+        ++spots.processes;
+        spots.contexts += process.contexts.size();
+        spots.runs += process.runs.size();
+        for (const store::AgentInfo& agent : process.agents) {
+            impl_->timings.insert(agent.timing);
+            impl_->agents.emplace(agent.index, agent);
+        }
+        for (const store::ContextInfo& context : process.contexts) {
+            if (!context.detail) continue;
+            for (std::uint32_t se = 0; se < 64; ++se)
+                if ((context.se_mask >> se & 1) != 0)
+                    impl_->cu(context.agent, se, 0, context.cu).requested = true;
+        }
+        for (const std::string& problem : process_problems(process))
+            spots.problems.push_back(problem);
+    }
+}
+
+void HotSpotBuilder::add(const Blob& blob) {
+    HotSpots& spots = impl_->spots;
+    ++spots.blobs;
+    spots.bytes += blob.bytes;
+    if (blob.error) spots.problems.push_back(blob_name(blob) + ": " + to_string(*blob.error));
+    for (const decode::WaveRecord& wave : blob.records.waves)
+        impl_->add_wave(blob, wave);
+    for (const decode::Diagnostic& diagnostic : blob.records.diagnostics) {
+        Fault& fault = impl_->faults[diagnostic.kind];
+        fault.kind = diagnostic.kind;
+        fault.severity = diagnostic.severity;
+        fault.advice = diagnostic.advice;
+        fault.count += diagnostic.count;
+        ++fault.blobs;
+    }
+}
+
+HotSpots HotSpotBuilder::finish() {
+    HotSpots spots;
+    Impl& impl = *impl_;
+    impl.spots.timing = timing_word(impl.timings);
+    for (const std::string& problem : impl.code.problems())
+        impl.spots.problems.push_back(problem);
+    impl.fill_instructions();
+    impl.fill_lines();
+    impl.fill_coverage();
+    for (auto& [key, row] : impl.kernels)
+        impl.spots.by_kernel.push_back(std::move(row));
+    for (auto& [key, row] : impl.cus)
+        impl.spots.by_cu.push_back(row);
+    for (auto& [kind, fault] : impl.faults)
+        impl.spots.faults.push_back(std::move(fault));
+    const std::uint64_t latency = impl.spots.latency;
+    sort_and_share(impl.spots.by_instruction, latency);
+    sort_and_share(impl.spots.by_line, latency);
+    sort_and_share(impl.spots.by_kernel, latency);
+    sort_and_share(impl.spots.by_wave, latency);
+    give_shares(impl.spots.by_cu, latency);
+    std::swap(spots, impl.spots);
+    return spots;
+}
+
+} // namespace wavetap::report
