@@ -120,6 +120,12 @@ bool Events::has_page() const {
     return page_ != nullptr;
 }
 
+std::size_t Events::waiters_for_test(std::uint32_t id) {
+    const MutexLock lock(mutex_);
+    const Event* event = find(id);
+    return event == nullptr ? 0 : event->waiters.size();
+}
+
 std::uint32_t Events::verdict(std::span<const Wait> waits, bool all) {
     std::size_t activated = 0;
     for (const Wait& wait : waits) {

@@ -47,6 +47,7 @@ class Events {
     /// EINVAL: an id does not exist (nothing was waited for); EIO: one was destroyed meanwhile.
     int wait(std::span<EventData> data, bool all, std::uint32_t timeout_ms, std::uint32_t& result)
         WAVETAP_EXCLUDES(mutex_);
+    std::size_t waiters_for_test(std::uint32_t id) WAVETAP_EXCLUDES(mutex_);
 
   private:
     struct Event;

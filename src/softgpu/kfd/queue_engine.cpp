@@ -21,11 +21,6 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kFewestClocks = 256, kMostClocks = 1u << 22, kFirstClocks = 4096;
 constexpr auto kLongBatch = microseconds(700), kShortBatch = microseconds(250);
 
-// amd_queue_t, from its write_dispatch_id; amd_signal_t, from its start.
-constexpr std::uint64_t kInactiveSignalOffset = 0xc0 - 0x38;
-constexpr std::uint64_t kSignalValue = 8, kSignalMailbox = 16, kSignalEvent = 24;
-constexpr std::uint64_t kQueueErrorIllegalInstruction = 0x20000000;
-
 constexpr std::uint64_t kUtilityRingBytes = 64 * 64;
 
 std::uint64_t load(const std::uint64_t* word) {
@@ -73,10 +68,9 @@ class QueueEngine::AgentHost final : public Host {
         engine_.events_.memory_fault(fault);
     }
 
-    void queue_error(std::uint64_t queue,
-                     const std::string& what) override WAVETAP_NO_THREAD_SAFETY_ANALYSIS {
+    // The chip itself tells the runtime, through the queue's inactive signal.
+    void queue_error(std::uint64_t queue, const std::string& what) override {
         report("queue " + std::to_string(queue) + " stopped: " + what);
-        engine_.signal_queue_error(queue);
     }
 
     std::uint64_t host_counter() override {
@@ -261,26 +255,6 @@ void QueueEngine::poll_doorbells() {
         }
         agents_[queue.agent].chip->doorbell(queue.chip_queue, meant);
     }
-}
-
-// The runtime learns of a dead queue through queue_inactive_signal of its amd_queue_t. A chip that
-// has put a more exact code there already is left alone.
-void QueueEngine::signal_queue_error(std::uint64_t driver_id) {
-    const auto it = queues_.find(static_cast<std::uint32_t>(driver_id));
-    if (it == queues_.end() || !it->second.is_aql) return;
-    Memory memory(memory_.space(it->second.agent));
-    std::uint64_t signal = 0, mailbox = 0;
-    std::uint32_t event = 0;
-    if (!memory.read(it->second.write_index_va + kInactiveSignalOffset, signal) || signal == 0)
-        return;
-    std::byte* value = memory.at(signal + kSignalValue, 8, Access::kWrite);
-    if (value == nullptr || load(reinterpret_cast<std::uint64_t*>(value)) != 0) return;
-    store(value, kQueueErrorIllegalInstruction);
-    if (!memory.read(signal + kSignalMailbox, mailbox) ||
-        !memory.read(signal + kSignalEvent, event) || mailbox == 0)
-        return;
-    memory.write(mailbox, std::uint64_t{event});
-    events_.interrupt(event);
 }
 
 QueueEngine::Round QueueEngine::run_round(std::uint64_t clocks) {

@@ -83,7 +83,6 @@ class QueueEngine {
     void start_thread() WAVETAP_REQUIRES(lock_);
     void poll_doorbells() WAVETAP_REQUIRES(lock_);
     std::uint64_t written_packets(const Queue& queue) WAVETAP_REQUIRES(lock_);
-    void signal_queue_error(std::uint64_t driver_id) WAVETAP_REQUIRES(lock_);
     Round run_round(std::uint64_t clocks) WAVETAP_EXCLUDES(lock_);
     void run(const std::stop_token& stop);
     void wait_for_queues(const std::stop_token& stop) WAVETAP_EXCLUDES(wake_);
