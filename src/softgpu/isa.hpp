@@ -90,6 +90,7 @@ enum class Outcome : std::uint8_t {
     kEnd,      ///< s_endpgm
     kTrap,     ///< s_trap, s_sethalt: StepInfo::user_data = id
     kMemoryFault,
+    kIllegal, ///< a register that the wave was not granted, or a mode the model lacks; pc is unchanged
 };
 
 struct StepInfo {

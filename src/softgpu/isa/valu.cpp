@@ -1,0 +1,646 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "softgpu/isa/float_util.hpp"
+#include "softgpu/isa/opcode.hpp"
+
+#include <algorithm>
+#include <cfenv>
+#include <cstring>
+
+namespace wavetap::softgpu::isa {
+namespace {
+
+constexpr std::uint64_t kAllLanes = ~std::uint64_t{0};
+
+struct alignas(64) LaneBuffer {
+    std::uint32_t lane[kLanes];
+};
+
+bool is_float(Elem elem) {
+    return elem == Elem::kF16 || elem == Elem::kF32 || elem == Elem::kF64 || elem == Elem::kMix ||
+           elem == Elem::kPackedB32;
+}
+
+void broadcast(LaneBuffer& out, std::uint32_t value) {
+    for (unsigned i = 0; i < kLanes; ++i)
+        out.lane[i] = value;
+}
+
+void expand_mask(LaneBuffer& out, std::uint64_t mask) {
+    for (unsigned half = 0; half < 2; ++half) {
+        const auto bits = static_cast<std::uint32_t>(mask >> (32 * half));
+        for (unsigned i = 0; i < 32; ++i)
+            out.lane[32 * half + i] = bits >> i & 1;
+    }
+}
+
+/// Bytes 0 or 1 to one bit each.
+std::uint64_t pack_mask(const std::uint8_t* bytes) {
+    std::uint64_t mask = 0;
+    for (unsigned i = 0; i < 8; ++i) {
+        std::uint64_t chunk;
+        std::memcpy(&chunk, bytes + 8 * i, 8);
+        mask |= (chunk * 0x0102040810204080ULL >> 56) << (8 * i);
+    }
+    return mask;
+}
+
+/// The lane that `lane` reads with DPP, or -1 where there is none.
+int dpp_source(const OpCode& c, int lane) {
+    const int row = lane & ~15;
+    const int in_row = lane & 15;
+    const int n = c.dpp_amount;
+    switch (c.dpp) {
+    case DppKind::kQuadPerm:
+        return (lane & ~3) | (n >> (2 * (lane & 3)) & 3);
+    case DppKind::kRowShl:
+        return in_row + n < 16 ? lane + n : -1;
+    case DppKind::kRowShr:
+        return in_row - n >= 0 ? lane - n : -1;
+    case DppKind::kRowRor:
+        return row | ((in_row - n) & 15);
+    case DppKind::kWaveShl:
+        return lane + 1 < 64 ? lane + 1 : -1;
+    case DppKind::kWaveRol:
+        return (lane + 1) & 63;
+    case DppKind::kWaveShr:
+        return lane - 1;
+    case DppKind::kWaveRor:
+        return (lane - 1) & 63;
+    case DppKind::kRowMirror:
+        return row | (15 - in_row);
+    case DppKind::kRowHalfMirror:
+        return row | (in_row & 8) | (7 - (in_row & 7));
+    case DppKind::kRowBcast15:
+        return lane >= 16 ? row - 1 : -1;
+    case DppKind::kRowBcast31:
+        return lane >= 32 ? 31 : -1;
+    case DppKind::kRowNewBcast:
+        return row | n;
+    }
+    return -1;
+}
+
+/// Lanes that a DPP instruction may write.
+std::uint64_t dpp_write_mask(const OpCode& c, std::uint64_t exec) {
+    std::uint64_t mask = 0;
+    for (int lane = 0; lane < 64; ++lane) {
+        if ((c.row_mask >> (lane / 16) & 1) == 0) continue;
+        if ((c.bank_mask >> (lane / 4 % 4) & 1) == 0) continue;
+        const int from = dpp_source(c, lane);
+        const bool valid = from >= 0 && (exec >> from & 1) != 0;
+        if (!valid && !c.bound_ctrl) continue;
+        mask |= std::uint64_t{1} << lane;
+    }
+    return mask;
+}
+
+void apply_dpp(const OpCode& c, std::uint64_t exec, const std::uint32_t* in, LaneBuffer& out) {
+    for (int lane = 0; lane < 64; ++lane) {
+        const int from = dpp_source(c, lane);
+        const bool valid = from >= 0 && (exec >> from & 1) != 0;
+        out.lane[lane] = valid ? in[from] : 0;
+    }
+}
+
+std::uint32_t sdwa_select(std::uint32_t value, unsigned sel, bool sext) {
+    if (sel < 4) {
+        const std::uint32_t byte = value >> (8 * sel) & 0xff;
+        return sext ? static_cast<std::uint32_t>(static_cast<std::int8_t>(byte)) : byte;
+    }
+    if (sel < 6) {
+        const std::uint32_t word = value >> (16 * (sel - 4)) & 0xffff;
+        return sext ? static_cast<std::uint32_t>(static_cast<std::int16_t>(word)) : word;
+    }
+    return value;
+}
+
+std::uint32_t packed_select(std::uint32_t value, const LaneSource& s) {
+    std::uint32_t lo = s.op_sel ? value >> 16 : value & 0xffff;
+    std::uint32_t hi = s.op_sel_hi ? value >> 16 : value & 0xffff;
+    if (s.neg) lo ^= 0x8000;
+    if (s.neg_hi) hi ^= 0x8000;
+    return hi << 16 | lo;
+}
+
+std::uint32_t mix_select(std::uint32_t value, const LaneSource& s) {
+    if (s.op_sel_hi)
+        value = std::bit_cast<std::uint32_t>(
+            half_to_float(Half{static_cast<std::uint16_t>(s.op_sel ? value >> 16 : value)}));
+    if (s.abs) value &= 0x7fffffff;
+    if (s.neg) value ^= 0x80000000;
+    return value;
+}
+
+void apply_sign(const LaneSource& s, std::uint32_t sign, LaneBuffer& out) {
+    const std::uint32_t keep = s.abs ? ~sign : ~0U;
+    const std::uint32_t flip = s.neg ? sign : 0;
+    for (unsigned i = 0; i < kLanes; ++i)
+        out.lane[i] = (out.lane[i] & keep) ^ flip;
+}
+
+/// Modifiers other than DPP, on copies.
+void apply_modifiers(const LaneSource& s, LaneBuffer& lo, LaneBuffer& hi) {
+    if (s.sdwa_sel != 6 || s.sext)
+        for (unsigned i = 0; i < kLanes; ++i)
+            lo.lane[i] = sdwa_select(lo.lane[i], s.sdwa_sel, s.sext);
+    switch (s.elem) {
+    case Elem::kPacked16:
+        for (unsigned i = 0; i < kLanes; ++i)
+            lo.lane[i] = packed_select(lo.lane[i], s);
+        return;
+    case Elem::kPackedB32:
+        for (unsigned i = 0; i < kLanes; ++i) {
+            const std::uint32_t first = s.op_sel ? hi.lane[i] : lo.lane[i];
+            const std::uint32_t second = s.op_sel_hi ? hi.lane[i] : lo.lane[i];
+            lo.lane[i] = first ^ (s.neg ? 0x80000000U : 0);
+            hi.lane[i] = second ^ (s.neg_hi ? 0x80000000U : 0);
+        }
+        return;
+    case Elem::kMix:
+        for (unsigned i = 0; i < kLanes; ++i)
+            lo.lane[i] = mix_select(lo.lane[i], s);
+        return;
+    case Elem::kF16:
+    case Elem::kB16:
+        if (s.op_sel)
+            for (unsigned i = 0; i < kLanes; ++i)
+                lo.lane[i] >>= 16;
+        if (s.neg || s.abs) apply_sign(s, 0x8000, lo);
+        return;
+    case Elem::kF64:
+        if (s.neg || s.abs) apply_sign(s, 0x80000000, hi);
+        return;
+    default:
+        if (s.neg || s.abs) apply_sign(s, 0x80000000, lo);
+        return;
+    }
+}
+
+/// Subnormal inputs become zero.
+void flush_inputs(Elem elem, std::uint32_t* lo, std::uint32_t* hi) {
+    for (unsigned i = 0; i < kLanes; ++i) {
+        if ((elem == Elem::kF32 || elem == Elem::kPackedB32) && (lo[i] & 0x7f800000) == 0)
+            lo[i] &= 0x80000000;
+        if (elem == Elem::kPackedB32 && (hi[i] & 0x7f800000) == 0) hi[i] &= 0x80000000;
+        if (elem == Elem::kF64 && (hi[i] & 0x7ff00000) == 0) {
+            hi[i] &= 0x80000000;
+            lo[i] = 0;
+        }
+        if ((elem == Elem::kF16 || elem == Elem::kPacked16) && (lo[i] & 0x7c00) == 0)
+            lo[i] &= ~0x3ffU;
+        if (elem == Elem::kPacked16 && (lo[i] & 0x7c000000) == 0) lo[i] &= ~0x03ff0000U;
+    }
+}
+
+/// MODE bits: 4 f32 in, 5 f32 out, 6 f64/f16 in, 7 f64/f16 out.
+bool flushes(Elem elem, std::uint32_t mode, bool output) {
+    const unsigned bit =
+        (elem == Elem::kF32 || elem == Elem::kPackedB32 ? 4U : 6U) + (output ? 1 : 0);
+    return (is_float(elem) || elem == Elem::kPacked16) && (mode >> bit & 1) == 0;
+}
+
+void fetch(const OpCode& c, const LaneSource& s, Wave& w, LaneBuffer (&temp)[2],
+           const std::uint32_t* (&out)[2]) {
+    const bool flush = (w.mode & 0xf0) != 0xf0 && (c.row->flags & kNoDenormFlush) == 0 &&
+                       flushes(s.elem, w.mode, false);
+    switch (s.kind) {
+    case LaneSource::Kind::kVgpr:
+        out[0] = w.vgpr[s.index].data();
+        if (s.dwords > 1) out[1] = w.vgpr[s.index + 1U].data();
+        break;
+    case LaneSource::Kind::kAgpr:
+        out[0] = w.agpr[s.index].data();
+        if (s.dwords > 1) out[1] = w.agpr[s.index + 1U].data();
+        break;
+    case LaneSource::Kind::kConstant:
+        out[0] = (*s.lanes)[0].data();
+        out[1] = (*s.lanes)[1].data();
+        break;
+    case LaneSource::Kind::kScalar: {
+        const std::uint64_t value =
+            s.dwords > 1 ? read_scalar_pair(w, s.index) : read_scalar(w, s.index);
+        broadcast(temp[0], static_cast<std::uint32_t>(value));
+        out[0] = temp[0].lane;
+        if (s.dwords > 1) {
+            broadcast(temp[1], static_cast<std::uint32_t>(value >> 32));
+            out[1] = temp[1].lane;
+        }
+        break;
+    }
+    case LaneSource::Kind::kMask:
+        expand_mask(temp[0], read_scalar_pair(w, s.index));
+        out[0] = temp[0].lane;
+        return;
+    }
+    if (s.plain && !flush) return;
+    for (unsigned i = 0; i < s.dwords; ++i) {
+        if (s.dpp) {
+            LaneBuffer moved;
+            apply_dpp(c, w.exec, out[i], moved);
+            temp[i] = moved;
+        } else if (out[i] != temp[i].lane) {
+            std::memcpy(temp[i].lane, out[i], sizeof(temp[i].lane));
+        }
+        out[i] = temp[i].lane;
+    }
+    if (flush && s.elem != Elem::kMix) flush_inputs(s.elem, temp[0].lane, temp[1].lane);
+    apply_modifiers(s, temp[0], temp[1]);
+}
+
+template <class T> T scale(T value, unsigned omod) {
+    if (omod == 1) return value * T{2};
+    if (omod == 2) return value * T{4};
+    if (omod == 3) return value * T{0.5};
+    return value;
+}
+
+/// Clamp to 0..1; NaN becomes 0 (DX10_CLAMP, which compute kernels set).
+template <class T> T saturate(T value) {
+    if (!(value > T{0})) return T{0};
+    return value < T{1} ? value : T{1};
+}
+
+template <class T> T finish(T value, const OpCode& c) {
+    value = scale(value, c.omod);
+    return c.clamp ? saturate(value) : value;
+}
+
+std::uint16_t finish_half(std::uint32_t bits, const OpCode& c) {
+    return double_to_half(
+               finish(static_cast<double>(half_to_float(Half{static_cast<std::uint16_t>(bits)})),
+                      c))
+        .bits;
+}
+
+void finish_floats(const OpCode& c, LaneBuffer (&out)[2]) {
+    for (unsigned i = 0; i < kLanes; ++i) {
+        std::uint32_t& lo = out[0].lane[i];
+        std::uint32_t& hi = out[1].lane[i];
+        switch (c.row->kernel.dst) {
+        case Elem::kF32:
+            lo = std::bit_cast<std::uint32_t>(finish(std::bit_cast<float>(lo), c));
+            break;
+        case Elem::kPackedB32:
+            lo = std::bit_cast<std::uint32_t>(finish(std::bit_cast<float>(lo), c));
+            hi = std::bit_cast<std::uint32_t>(finish(std::bit_cast<float>(hi), c));
+            break;
+        case Elem::kF64: {
+            const double value =
+                finish(std::bit_cast<double>(static_cast<std::uint64_t>(hi) << 32 | lo), c);
+            const auto bits = std::bit_cast<std::uint64_t>(value);
+            lo = static_cast<std::uint32_t>(bits);
+            hi = static_cast<std::uint32_t>(bits >> 32);
+            break;
+        }
+        case Elem::kF16:
+            lo = finish_half(lo, c);
+            break;
+        case Elem::kPacked16:
+            lo = finish_half(lo & 0xffff, c) | static_cast<std::uint32_t>(finish_half(lo >> 16, c))
+                                                   << 16;
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+std::uint32_t sdwa_merge(const OpCode& c, std::uint32_t value, std::uint32_t old) {
+    const unsigned width = c.sdwa_dst < 4 ? 8 : 16;
+    const unsigned shift = c.sdwa_dst < 4 ? 8U * c.sdwa_dst : 16U * (c.sdwa_dst - 4U);
+    const std::uint32_t field = (1U << width) - 1;
+    const std::uint32_t placed = (value & field) << shift;
+    if (c.sdwa_unused == 2) return (old & ~(field << shift)) | placed;
+    if (c.sdwa_unused == 1 && (value >> (width - 1) & 1) != 0 && shift + width < 32)
+        return placed | ~0U << (shift + width);
+    return placed;
+}
+
+/// Placement of a result smaller than a register.
+void merge_small(const OpCode& c, const LaneWords& old, LaneBuffer& out) {
+    for (unsigned i = 0; i < kLanes; ++i) {
+        std::uint32_t& value = out.lane[i];
+        if (c.sdwa_dst != 6)
+            value = sdwa_merge(c, value, old[i]);
+        else if (c.high_half)
+            value = (old[i] & 0xffff) | value << 16;
+        else if (c.keep_half)
+            value = (old[i] & 0xffff0000) | (value & 0xffff);
+    }
+}
+
+void write_lanes(LaneWords& to, const LaneBuffer& from, std::uint64_t mask) {
+    if (mask == kAllLanes) {
+        std::memcpy(to.data(), from.lane, sizeof(from.lane));
+        return;
+    }
+    for (unsigned half = 0; half < 2; ++half) {
+        const auto bits = static_cast<std::uint32_t>(mask >> (32 * half));
+        for (unsigned i = 0; i < 32; ++i) {
+            const unsigned lane = 32 * half + i;
+            to[lane] = (bits >> i & 1) != 0 ? from.lane[lane] : to[lane];
+        }
+    }
+}
+
+/// Host rounding mode for the time of one instruction.
+class RoundingScope {
+  public:
+    explicit RoundingScope(unsigned gpu_mode) {
+        constexpr int kModes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+        std::fesetround(kModes[gpu_mode & 3]);
+    }
+    ~RoundingScope() { std::fesetround(FE_TONEAREST); }
+    RoundingScope(const RoundingScope&) = delete;
+    RoundingScope& operator=(const RoundingScope&) = delete;
+};
+
+void run_lanes(const OpCode& c, const LaneArgs& args, std::uint32_t mode) {
+    if ((mode & 0xf) == 0) {
+        c.lanes(args);
+        return;
+    }
+    const Elem elem = c.row->kernel.dst;
+    const bool single = elem == Elem::kF32 || elem == Elem::kPackedB32 || elem == Elem::kNone;
+    const RoundingScope scope(single ? mode & 3 : mode >> 2 & 3);
+    c.lanes(args);
+}
+
+void write_mask_result(const OpCode& c, Wave& w, const std::uint8_t* bytes, std::uint64_t exec) {
+    const std::uint64_t mask = pack_mask(bytes) & exec;
+    write_scalar_pair(w, c.mask_dst.index, mask);
+    if ((c.row->flags & kWritesExec) != 0) w.exec = mask;
+}
+
+} // namespace
+
+StepInfo run_valu(const Op& op, Wave& w, Memory&) {
+    const OpCode& c = *op.code;
+    if (!registers_fit(c, w)) return illegal_register();
+    LaneBuffer temp[4][2];
+    LaneBuffer out[2];
+    std::uint8_t mask[kLanes];
+    LaneArgs args;
+    for (unsigned i = 0; i < c.sources; ++i)
+        fetch(c, c.src[i], w, temp[i], args.s[i]);
+    args.d[0] = out[0].lane;
+    args.d[1] = out[1].lane;
+    args.mask = mask;
+    args.mode = w.mode;
+    run_lanes(c, args, w.mode);
+
+    const std::uint64_t write = c.has_dpp ? w.exec & dpp_write_mask(c, w.exec) : w.exec;
+    const Kernel& kernel = c.row->kernel;
+    if (kernel.dst != Elem::kNone) {
+        auto& file = c.dst.kind == Operand::Kind::kAgpr ? w.agpr : w.vgpr;
+        if ((w.mode & 0xf0) != 0xf0 && (c.row->flags & kNoDenormFlush) == 0 &&
+            flushes(kernel.dst, w.mode, true))
+            flush_inputs(kernel.dst, out[0].lane, out[1].lane);
+        if (c.omod != 0 || (c.clamp && c.row->saturating.plain == nullptr)) finish_floats(c, out);
+        if (c.post) merge_small(c, file[c.dst.index], out[0]);
+        write_lanes(file[c.dst.index], out[0], write);
+        if (c.dst.dwords > 1) write_lanes(file[c.dst.index + 1U], out[1], write);
+    }
+    if (kernel.writes_mask) write_mask_result(c, w, mask, write);
+    return next(op, w);
+}
+
+namespace {
+
+Error unsupported(const ParsedText& text, std::string what) {
+    return Error{
+        ErrorCode::kUnsupported, std::string(text.full_mnemonic) + ": " + std::move(what), {}, {}};
+}
+
+unsigned dwords_of(Elem elem) {
+    return elem == Elem::kF64 || elem == Elem::kB64 || elem == Elem::kPackedB32 ? 2 : 1;
+}
+
+void make_constant(LaneSource& s, std::uint64_t bits) {
+    s.kind = LaneSource::Kind::kConstant;
+    s.lanes = std::make_unique<std::array<LaneWords, 2>>();
+    (*s.lanes)[0].fill(static_cast<std::uint32_t>(bits));
+    (*s.lanes)[1].fill(static_cast<std::uint32_t>(bits >> 32));
+}
+
+Result<void> bind_source(const ParsedText& text, const Operand& operand, Elem elem, OpCode& c,
+                         LaneSource& s) {
+    s.elem = elem;
+    s.dwords = static_cast<std::uint8_t>(dwords_of(elem));
+    s.index = operand.index;
+    s.neg = operand.neg;
+    s.abs = operand.abs;
+    s.sext = operand.sext;
+    switch (operand.kind) {
+    case Operand::Kind::kVgpr:
+        s.kind = LaneSource::Kind::kVgpr;
+        break;
+    case Operand::Kind::kAgpr:
+        s.kind = LaneSource::Kind::kAgpr;
+        break;
+    case Operand::Kind::kScalar:
+        s.kind = elem == Elem::kMask ? LaneSource::Kind::kMask : LaneSource::Kind::kScalar;
+        if (s.dwords > operand.dwords)
+            return unsupported(text, "scalar operand is too small for a 64-bit source");
+        return {};
+    case Operand::Kind::kInteger:
+    case Operand::Kind::kHex:
+    case Operand::Kind::kReal: {
+        WAVETAP_TRY(const std::uint64_t bits, constant_bits(operand, elem));
+        make_constant(s, bits);
+        return {};
+    }
+    default:
+        return unsupported(text, "operand '" + std::string(operand.word) + "' is no source");
+    }
+    if (elem == Elem::kMask) return unsupported(text, "vector register as a mask");
+    if (operand.dwords < s.dwords) return unsupported(text, "source register is too small");
+    note_registers(c, operand);
+    return {};
+}
+
+struct DppName {
+    std::string_view key;
+    DppKind kind;
+    int amount; ///< -1: the modifier's value
+};
+constexpr DppName kDppNames[] = {
+    {"row_shl", DppKind::kRowShl, -1},
+    {"row_shr", DppKind::kRowShr, -1},
+    {"row_ror", DppKind::kRowRor, -1},
+    {"wave_shl", DppKind::kWaveShl, 1},
+    {"wave_rol", DppKind::kWaveRol, 1},
+    {"wave_shr", DppKind::kWaveShr, 1},
+    {"wave_ror", DppKind::kWaveRor, 1},
+    {"row_mirror", DppKind::kRowMirror, 0},
+    {"row_half_mirror", DppKind::kRowHalfMirror, 0},
+    {"row_newbcast", DppKind::kRowNewBcast, -1},
+};
+
+Result<void> bind_dpp(ParsedText& text, OpCode& c) {
+    c.has_dpp = true;
+    bool found = false;
+    if (const auto value = text.take("quad_perm")) {
+        c.dpp = DppKind::kQuadPerm;
+        unsigned shift = 0;
+        for (const char ch : *value) {
+            if (ch < '0' || ch > '3' || shift > 6) continue;
+            c.dpp_amount = static_cast<std::uint8_t>(c.dpp_amount | (ch - '0') << shift);
+            shift += 2;
+        }
+        found = shift == 8;
+    }
+    for (const DppName& name : kDppNames) {
+        const auto value = text.take(name.key);
+        if (!value) continue;
+        const auto number = name.amount >= 0 ? name.amount : parse_number(*value).value_or(-1);
+        if (number < 0 || number > 15) return unsupported(text, "DPP amount");
+        c.dpp = name.kind;
+        c.dpp_amount = static_cast<std::uint8_t>(number);
+        found = true;
+    }
+    if (const auto value = text.take("row_bcast")) {
+        if (*value != "15" && *value != "31") return unsupported(text, "row_bcast");
+        c.dpp = *value == "15" ? DppKind::kRowBcast15 : DppKind::kRowBcast31;
+        found = true;
+    }
+    if (!found) return unsupported(text, "no known DPP control");
+    c.row_mask = static_cast<std::uint8_t>(text.take_number("row_mask", 15));
+    c.bank_mask = static_cast<std::uint8_t>(text.take_number("bank_mask", 15));
+    c.bound_ctrl = text.take_flag("bound_ctrl");
+    return {};
+}
+
+std::optional<std::uint8_t> sdwa_number(std::optional<std::string_view> value) {
+    constexpr std::string_view kNames[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3",
+                                           "WORD_0", "WORD_1", "DWORD"};
+    if (!value) return 6;
+    for (std::uint8_t i = 0; i < 7; ++i)
+        if (kNames[i] == *value) return i;
+    return std::nullopt;
+}
+
+Result<void> bind_sdwa(ParsedText& text, OpCode& c) {
+    const auto dst = sdwa_number(text.take("dst_sel"));
+    const auto src0 = sdwa_number(text.take("src0_sel"));
+    const auto src1 = sdwa_number(text.take("src1_sel"));
+    if (!dst || !src0 || !src1) return unsupported(text, "SDWA select");
+    c.sdwa_dst = *dst;
+    c.src[0].sdwa_sel = *src0;
+    if (c.sources > 1) c.src[1].sdwa_sel = *src1;
+    const std::string_view unused = text.take("dst_unused").value_or("UNUSED_PAD");
+    constexpr std::string_view kNames[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
+    const auto* found = std::find(std::begin(kNames), std::end(kNames), unused);
+    if (found == std::end(kNames)) return unsupported(text, "SDWA dst_unused");
+    c.sdwa_unused = static_cast<std::uint8_t>(found - std::begin(kNames));
+    return {};
+}
+
+void bind_op_sel(const Semantics& row, ParsedText& text, OpCode& c) {
+    const bool packed = std::any_of(c.src.begin(), c.src.begin() + c.sources, [](const auto& s) {
+        return s.elem == Elem::kPacked16 || s.elem == Elem::kPackedB32;
+    });
+    const std::uint32_t op_sel = text.take_bits("op_sel", 0);
+    const std::uint32_t op_sel_hi = text.take_bits("op_sel_hi", packed ? 7 : 0);
+    const std::uint32_t neg_lo = text.take_bits("neg_lo", 0);
+    const std::uint32_t neg_hi = text.take_bits("neg_hi", 0);
+    for (unsigned i = 0; i < c.sources; ++i) {
+        LaneSource& s = c.src[i];
+        s.op_sel = (op_sel >> i & 1) != 0;
+        s.op_sel_hi = (op_sel_hi >> i & 1) != 0;
+        if ((row.flags & kSecondSourceFirst) != 0) s.op_sel_hi = s.op_sel;
+        if ((neg_lo >> i & 1) != 0) s.neg = !s.neg;
+        s.neg_hi = (neg_hi >> i & 1) != 0;
+    }
+    const bool half_dst = row.kernel.dst == Elem::kF16 || row.kernel.dst == Elem::kB16;
+    c.keep_half = half_dst && (row.flags & kKeepsHighHalf) != 0;
+    c.high_half = (row.flags & kWritesHighHalf) != 0 ||
+                  (half_dst && !packed && (op_sel >> c.sources & 1) != 0);
+}
+
+bool source_is_plain(const LaneSource& s) {
+    const bool swapped = s.elem == Elem::kPacked16 || s.elem == Elem::kPackedB32
+                             ? s.op_sel || !s.op_sel_hi
+                             : s.op_sel || s.op_sel_hi;
+    return !(s.neg || s.abs || s.sext || s.neg_hi || swapped || s.dpp || s.sdwa_sel != 6);
+}
+
+Result<void> bind_output_modifiers(const Semantics& row, ParsedText& text, OpCode& c) {
+    c.clamp = text.take_flag("clamp");
+    const bool float_result = is_float(row.kernel.dst) || row.kernel.dst == Elem::kPacked16;
+    if (const auto value = text.take("mul")) c.omod = *value == "2" ? 1 : 2;
+    if (text.take("div")) c.omod = 3;
+    if (c.omod != 0 && !float_result) return unsupported(text, "output modifier on integers");
+    if (c.clamp && row.saturating.plain == nullptr && !float_result && !row.kernel.writes_mask)
+        return unsupported(text, "clamp has no meaning here");
+    return {};
+}
+
+void choose_lanes(const Semantics& row, OpCode& c) {
+    const Kernel& k = c.clamp && row.saturating.plain != nullptr ? row.saturating : row.kernel;
+    c.lanes = k.plain;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("f16c"))
+        c.lanes = k.wide;
+#endif
+}
+
+} // namespace
+
+Result<void> bind_valu(const Semantics& row, ParsedText& text, std::uint64_t, Op&, OpCode& c) {
+    const Kernel& k = row.kernel;
+    std::size_t at = 0;
+    const auto take = [&]() -> const Operand* {
+        return at < text.operands.size() ? &text.operands[at++] : nullptr;
+    };
+    if (k.dst != Elem::kNone) {
+        const Operand* dst = take();
+        const bool vector = dst != nullptr && (dst->kind == Operand::Kind::kVgpr ||
+                                               dst->kind == Operand::Kind::kAgpr);
+        if (!vector || dst->dwords != dwords_of(k.dst))
+            return unsupported(text, "destination does not fit");
+        c.dst = *dst;
+        note_registers(c, *dst);
+    }
+    if (k.writes_mask) {
+        const Operand* mask = take();
+        if (mask == nullptr || mask->kind != Operand::Kind::kScalar || mask->dwords != 2)
+            return unsupported(text, "mask destination does not fit");
+        c.mask_dst = *mask;
+    }
+    c.sources = k.sources;
+    Operand vcc;
+    vcc.kind = Operand::Kind::kScalar;
+    vcc.index = kVccLo;
+    vcc.dwords = 2;
+    for (unsigned i = 0; i < k.sources; ++i) {
+        const bool last = i + 1U == k.sources;
+        const Operand* source = nullptr;
+        if (last && (row.flags & kAccumulates) != 0)
+            source = &c.dst;
+        else if (last && (row.flags & kReadsVcc) != 0)
+            source = &vcc;
+        else
+            source = take();
+        if (source == nullptr) return unsupported(text, "too few operands");
+        WAVETAP_CHECK_OK(bind_source(text, *source, k.src[i], c, c.src[i]));
+        c.src[i].number = static_cast<std::uint8_t>(i);
+    }
+    if (at != text.operands.size()) return unsupported(text, "too many operands");
+    if (text.is_sdwa) WAVETAP_CHECK_OK(bind_sdwa(text, c));
+    if (text.is_dpp) {
+        WAVETAP_CHECK_OK(bind_dpp(text, c));
+        c.src[0].dpp = true;
+    }
+    bind_op_sel(row, text, c);
+    WAVETAP_CHECK_OK(bind_output_modifiers(row, text, c));
+    for (unsigned i = 0; i < c.sources; ++i)
+        c.src[i].plain = source_is_plain(c.src[i]);
+    c.post = c.sdwa_dst != 6 || c.high_half || c.keep_half;
+    choose_lanes(row, c);
+    return {};
+}
+
+} // namespace wavetap::softgpu::isa
