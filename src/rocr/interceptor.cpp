@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "rocr/interceptor.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace wavetap::rocr {
+
+namespace {
+
+constexpr std::uint32_t kTypeMask = 0xff;
+constexpr std::uint32_t kKernelDispatch = 2;
+constexpr std::uint32_t kBarrierAnd = 3;
+constexpr std::uint32_t kBarrierHeader = kBarrierAnd | 1u << 8 | 2u << 9 | 2u << 11;
+/// Room for what one dispatch may be expanded by.
+constexpr std::uint64_t kRingMargin = 32;
+/// As long as a program would wait for a full native ring, yet not for ever.
+constexpr auto kRoomLimit = std::chrono::seconds(60);
+
+std::uint64_t kernel_object_of(const Packet& packet) {
+    std::uint64_t object = 0;
+    std::memcpy(&object, &packet.words[8], sizeof object);
+    return object;
+}
+
+} // namespace
+
+Packet barrier_packet(hsa_signal_t dependency, hsa_signal_t completion) {
+    Packet packet;
+    packet.words[0] = kBarrierHeader;
+    std::memcpy(&packet.words[2], &dependency.handle, sizeof dependency.handle);
+    std::memcpy(&packet.words[14], &completion.handle, sizeof completion.handle);
+    return packet;
+}
+
+QueueInterceptor::QueueInterceptor(const HsaFunctions& hsa, std::vector<GpuAgent> agents,
+                                   std::vector<bool> watched, DispatchHooks& hooks,
+                                   const Clock& clock)
+    : hsa_(hsa), agents_(std::move(agents)), watched_(std::move(watched)), hooks_(hooks),
+      clock_(clock) {}
+
+int QueueInterceptor::agent_index(hsa_agent_t agent) const {
+    for (std::size_t i = 0; i < agents_.size(); ++i)
+        if (agents_[i].agent.handle == agent.handle) return static_cast<int>(i);
+    return -1;
+}
+
+hsa_status_t QueueInterceptor::create(hsa_agent_t agent, std::uint32_t size,
+                                      hsa_queue_type32_t type, QueueErrorHandler callback,
+                                      void* data, std::uint32_t private_segment_size,
+                                      std::uint32_t group_segment_size, hsa_queue_t** queue) {
+    const int index = agent_index(agent);
+    const bool watch = active_.load() && index >= 0 && watched_[static_cast<std::size_t>(index)] &&
+                       queue != nullptr && type != HSA_QUEUE_TYPE_COOPERATIVE;
+    if (!watch)
+        return hsa_.queue_create(agent, size, type, callback, data, private_segment_size,
+                                 group_segment_size, queue);
+    const std::uint32_t most = agents_[static_cast<std::size_t>(index)].queue_max_packets;
+    const std::uint32_t ring = std::min(std::max(size * 2, 256u), std::max(most, size));
+    hsa_status_t status = hsa_.queue_intercept_create(
+        agent, ring, type, callback, data, private_segment_size, group_segment_size, queue);
+    if (status != HSA_STATUS_SUCCESS)
+        return hsa_.queue_create(agent, size, type, callback, data, private_segment_size,
+                                 group_segment_size, queue);
+
+    auto record = std::make_unique<Queue>();
+    record->owner = this;
+    record->agent = static_cast<std::uint32_t>(index);
+    record->ring_packets = (*queue)->size;
+    record->out.reserve(16);
+    for (Progress& progress : record->progress)
+        if (hsa_.signal_create(0, 0, nullptr, &progress.signal) != HSA_STATUS_SUCCESS)
+            progress.signal = {};
+    MutexLock lock(mutex_);
+    record->note.queue_id = next_queue_++;
+    status = hsa_.queue_intercept_register(*queue, on_packets, record.get());
+    // Without our handler an intercept queue passes packets on unchanged.
+    if (status != HSA_STATUS_SUCCESS) return HSA_STATUS_SUCCESS;
+    live_[*queue] = record.get();
+    all_.push_back(std::move(record));
+    return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t QueueInterceptor::destroy(hsa_queue_t* queue) {
+    Queue* record = nullptr;
+    {
+        MutexLock lock(mutex_);
+        if (const auto found = live_.find(queue); found != live_.end()) {
+            record = found->second;
+            live_.erase(found);
+        }
+    }
+    const hsa_status_t status = hsa_.queue_destroy(queue);
+    if (record == nullptr || status != HSA_STATUS_SUCCESS) return status;
+    for (Progress& progress : record->progress) {
+        if (progress.signal.handle != 0) (void)hsa_.signal_destroy(progress.signal);
+        progress = {};
+    }
+    hooks_.queue_destroyed(record->agent, record->note);
+    return status;
+}
+
+void QueueInterceptor::on_packets(const void* packets, std::uint64_t count, std::uint64_t,
+                                  void* data, PacketWriter writer) {
+    auto* queue = static_cast<Queue*>(data);
+    if (!queue->owner->active_.load()) {
+        writer(packets, count);
+        return;
+    }
+    queue->owner->handle(*queue, static_cast<const Packet*>(packets), count, writer);
+}
+
+void QueueInterceptor::handle(Queue& queue, const Packet* packets, std::uint64_t count,
+                              PacketWriter writer) {
+    queue.out.clear();
+    for (std::uint64_t i = 0; i < count; ++i) {
+        if ((packets[i].words[0] & kTypeMask) == kKernelDispatch)
+            hooks_.before_dispatch(queue.agent, queue.note, kernel_object_of(packets[i]),
+                                   queue.out);
+        queue.out.push_back(packets[i]);
+    }
+    wait_for_room(queue, queue.out.size() + 1);
+    add_progress_packet(queue);
+    queue.written += queue.out.size();
+    writer(queue.out.data(), queue.out.size());
+}
+
+void QueueInterceptor::collect_progress(Queue& queue) {
+    while (queue.in_flight > 0) {
+        Progress& oldest = queue.progress[queue.oldest];
+        if (hsa_.signal_load(oldest.signal) != 0) return;
+        queue.retired = oldest.count;
+        oldest.count = 0;
+        queue.oldest = (queue.oldest + 1) % kProgressSignals;
+        --queue.in_flight;
+    }
+}
+
+void QueueInterceptor::add_progress_packet(Queue& queue) {
+    const std::uint64_t interval = std::max<std::uint64_t>(queue.ring_packets / 8, 8);
+    const std::uint64_t after = queue.written + queue.out.size();
+    if (after - queue.last_progress < interval) return;
+    collect_progress(queue);
+    if (queue.in_flight == kProgressSignals) return;
+    Progress& progress = queue.progress[(queue.oldest + queue.in_flight) % kProgressSignals];
+    if (progress.signal.handle == 0) return;
+    hsa_.signal_store(progress.signal, 1);
+    queue.out.push_back(barrier_packet({}, progress.signal));
+    progress.count = after + 1;
+    queue.last_progress = after + 1;
+    ++queue.in_flight;
+}
+
+void QueueInterceptor::wait_for_room(Queue& queue, std::uint64_t count) {
+    const std::uint64_t limit = queue.ring_packets - kRingMargin;
+    if (queue.written + count - queue.retired <= limit) return;
+    collect_progress(queue);
+    if (queue.written + count - queue.retired <= limit) return;
+    if (handler_thread_.load() == std::this_thread::get_id()) return;
+    overrun_waits_.fetch_add(1);
+    const TimePoint deadline = clock_.deadline_after(kRoomLimit);
+    while (queue.in_flight > 0 && queue.written + count - queue.retired > limit &&
+           clock_.now() < deadline) {
+        std::this_thread::yield();
+        collect_progress(queue);
+    }
+}
+
+} // namespace wavetap::rocr

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/mutex.hpp"
+#include "rocr/agents.hpp"
+#include "rocr/hsa_table.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace wavetap::rocr {
+
+/// One AQL packet.
+struct Packet {
+    std::uint32_t words[16] = {};
+};
+static_assert(sizeof(Packet) == 64);
+
+/// A barrier-AND packet with the barrier bit: completes after all earlier packets of its queue and
+/// once `dependency` (may be none) is 0; then decrements `completion` (may be none). Later packets
+/// wait for it.
+Packet barrier_packet(hsa_signal_t dependency, hsa_signal_t completion);
+
+/// What hooks keep for a queue between dispatches.
+struct QueueNote {
+    std::uint64_t queue_id = 0; ///< counts from 1, never reused
+    std::uint64_t value = 0;    ///< the hooks' own
+};
+
+/// Decides what goes in front of kernel dispatches. Called in the application's thread or ROCr's
+/// single handler thread, with the queue's lock of ROCr held: must not wait for the GPU, a hub or a
+/// client.
+class DispatchHooks {
+  public:
+    virtual ~DispatchHooks() = default;
+    /// Appends packets that must come before this dispatch.
+    virtual void before_dispatch(std::uint32_t agent, QueueNote& queue, std::uint64_t kernel_object,
+                                 std::vector<Packet>& front) = 0;
+    /// After the queue is gone: packets of it that had not run never will.
+    virtual void queue_destroyed(std::uint32_t agent, const QueueNote& queue) = 0;
+};
+
+/// Makes the application's queues of the watched agents ROCr intercept queues. Resource; thread
+/// safe. Its queue records outlive the queues, since ROCr may still be inside of a handler.
+class QueueInterceptor {
+  public:
+    /// `hooks` and `clock` must outlive the process's last queue. `agents[i]` is watched if
+    /// `watched[i]`.
+    QueueInterceptor(const HsaFunctions& hsa, std::vector<GpuAgent> agents,
+                     std::vector<bool> watched, DispatchHooks& hooks, const Clock& clock);
+
+    /// Stands in for hsa_queue_create. The ring is twice as large as asked, so that added packets
+    /// never overflow it; where that is refused, the queue is made as asked and not watched.
+    hsa_status_t create(hsa_agent_t agent, std::uint32_t size, hsa_queue_type32_t type,
+                        QueueErrorHandler callback, void* data, std::uint32_t private_segment_size,
+                        std::uint32_t group_segment_size, hsa_queue_t** queue);
+    /// Stands in for hsa_queue_destroy.
+    hsa_status_t destroy(hsa_queue_t* queue);
+
+    /// From now on packets pass unchanged.
+    void stop() { active_.store(false); }
+    /// ROCr's handler thread tells its name once; a full ring is not waited for on it.
+    void note_handler_thread() { handler_thread_.store(std::this_thread::get_id()); }
+    std::uint64_t overrun_waits() const { return overrun_waits_.load(); }
+
+  private:
+    static constexpr std::size_t kProgressSignals = 16;
+    struct Progress {
+        hsa_signal_t signal{};
+        std::uint64_t count = 0; ///< packets written up to it; 0 = not in flight
+    };
+    struct Queue {
+        QueueInterceptor* owner = nullptr;
+        std::uint32_t agent = 0;
+        std::uint64_t ring_packets = 0;
+        // The rest is used under ROCr's lock of the queue only.
+        QueueNote note;
+        std::vector<Packet> out;
+        std::array<Progress, kProgressSignals> progress{};
+        std::size_t oldest = 0, in_flight = 0; ///< of the progress ring
+        std::uint64_t written = 0, retired = 0, last_progress = 0;
+    };
+
+    static void on_packets(const void* packets, std::uint64_t count, std::uint64_t user_index,
+                           void* data, PacketWriter writer);
+    void handle(Queue& queue, const Packet* packets, std::uint64_t count, PacketWriter writer);
+    void collect_progress(Queue& queue);
+    void wait_for_room(Queue& queue, std::uint64_t count);
+    void add_progress_packet(Queue& queue);
+    int agent_index(hsa_agent_t agent) const;
+
+    const HsaFunctions hsa_;
+    const std::vector<GpuAgent> agents_;
+    const std::vector<bool> watched_;
+    DispatchHooks& hooks_;
+    const Clock& clock_;
+    std::atomic<bool> active_{true};                ///< read in handlers without a lock
+    std::atomic<std::thread::id> handler_thread_{}; ///< written once, compared only
+    std::atomic<std::uint64_t> overrun_waits_{0};   ///< statistics
+    Mutex mutex_;
+    std::uint64_t next_queue_ WAVETAP_GUARDED_BY(mutex_) = 1;
+    std::unordered_map<hsa_queue_t*, Queue*> live_ WAVETAP_GUARDED_BY(mutex_);
+    std::vector<std::unique_ptr<Queue>> all_ WAVETAP_GUARDED_BY(mutex_);
+};
+
+} // namespace wavetap::rocr

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace wavetap::tool {
+
+struct ContextConfig {
+    std::uint32_t id = 0;
+    std::uint32_t agent = 0;
+    std::uint64_t se_mask = 1, cu = 1, simd_mask = 0xf;
+    std::uint64_t buffer_bytes = 0, buffers = 1;
+    bool detail = true;
+    std::string mode = "device";
+};
+
+/// What the file named by WAVETAP_TOOL_CONFIG says (docs/formats/tool-config.md). A value.
+struct ToolConfig {
+    std::string dir;
+    std::vector<ContextConfig> contexts;
+    std::uint64_t window = 2; ///< matching dispatches before the next context takes over
+    bool rotate = false;
+    std::string kernel, kernel_exclude; ///< regular expressions; empty = all / none
+    std::string timing = "hardware";
+    double deadline_scale = 1.0;
+};
+
+/// Errors: kIo (the file), kInvalidArgument (naming the member).
+Result<ToolConfig> read_config(const std::string& path);
+Result<ToolConfig> parse_config(const std::string& json, const std::string& where);
+
+} // namespace wavetap::tool

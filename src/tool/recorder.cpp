@@ -1,0 +1,252 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "tool/recorder.hpp"
+
+#include "rocr/rocr_backend.hpp"
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace wavetap::tool {
+
+namespace {
+
+std::string line_of(const Error& error) {
+    std::string line = to_string(error);
+    if (!error.hint.empty()) line += "; hint: " + error.hint;
+    return line;
+}
+
+capture::TraceParams params_of(const ContextConfig& config) {
+    capture::TraceParams params;
+    params.se_mask = config.se_mask;
+    params.target_cu = config.cu;
+    params.simd_mask = config.simd_mask;
+    params.buffer_bytes = config.buffer_bytes;
+    params.buffers = config.buffers;
+    params.detail = config.detail ? 1 : 0;
+    return params;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Recorder>> Recorder::create(const ToolConfig& config,
+                                                   const rocr::HsaFunctions& hsa,
+                                                   const std::vector<rocr::GpuAgent>& agents,
+                                                   const Clock& clock) {
+    WAVETAP_TRY(auto folder, store::FolderWriter::create(config.dir, static_cast<int>(::getpid())));
+    std::unique_ptr<Recorder> recorder(new Recorder(std::move(folder)));
+    for (std::size_t i = 0; i < agents.size(); ++i) {
+        const capture::AgentTopology& topology = agents[i].topology;
+        store::AgentInfo info;
+        info.index = static_cast<std::uint32_t>(i);
+        info.name = topology.gfx;
+        info.shader_engines = capture::engine_count(topology);
+        info.cus_per_engine = topology.cus_per_engine;
+        info.simds_per_cu = topology.simds_per_cu;
+        info.timing = config.timing;
+        WAVETAP_CHECK_OK(recorder->folder_->agent(info));
+        capture::AgentHub::Options options;
+        options.engine.topology = topology;
+        options.thread_name = "wavetap-hub-" + std::to_string(i);
+        recorder->session_.add_agent(std::make_unique<capture::AgentHub>(
+            std::make_unique<rocr::RocrBackend>(hsa, agents[i]), options, clock));
+    }
+    recorder->agents_.resize(agents.size());
+    bool any = false;
+    for (const ContextConfig& context : config.contexts) {
+        if (auto added = recorder->add_context(context); !added)
+            recorder->error(added.error());
+        else
+            any = true;
+    }
+    if (!any)
+        return Error{ErrorCode::kNotFound, "no context can be traced in this process", config.dir,
+                     ""};
+    return recorder;
+}
+
+Result<void> Recorder::add_context(const ContextConfig& config) {
+    const std::string where = "context " + std::to_string(config.id);
+    if (config.agent >= agents_.size())
+        return Error{ErrorCode::kNotFound,
+                     "there is no GPU agent " + std::to_string(config.agent) + " in this process",
+                     where, "the runtime shows " + std::to_string(agents_.size())};
+    auto context = std::make_unique<Context>();
+    context->id = config.id;
+    context->agent = config.agent;
+    context->recorder = this;
+    WAVETAP_TRY(context->handle, session_.create());
+    if (auto configured = session_.configure(context->handle, config.agent, params_of(config),
+                                             on_chunk, context.get());
+        !configured) {
+        (void)session_.destroy(context->handle);
+        configured.error().where = where + ", " + configured.error().where;
+        return configured;
+    }
+    store::ContextInfo info;
+    info.id = config.id;
+    info.agent = config.agent;
+    info.se_mask = config.se_mask;
+    info.cu = static_cast<std::uint32_t>(config.cu);
+    info.simd_mask = static_cast<std::uint32_t>(config.simd_mask);
+    info.buffer_bytes = config.buffer_bytes;
+    info.buffers = static_cast<std::uint32_t>(config.buffers);
+    info.detail = config.detail;
+    info.mode = config.mode;
+    WAVETAP_CHECK_OK(folder_->context(info));
+    agents_[config.agent].contexts.push_back(std::move(context));
+    return {};
+}
+
+std::vector<bool> Recorder::watched_agents() const {
+    std::vector<bool> watched;
+    for (const Agent& agent : agents_)
+        watched.push_back(!agent.contexts.empty());
+    return watched;
+}
+
+void Recorder::begin_run(std::uint32_t index, std::size_t context_index,
+                         std::uint64_t first_dispatch) {
+    Agent& agent = agents_[index];
+    Context* context = agent.contexts[context_index].get();
+    if (auto started = session_.start(context->handle); !started) {
+        started.error().message =
+            "context " + std::to_string(context->id) + " did not start: " + started.error().message;
+        error(started.error());
+        return;
+    }
+    agent.running = context;
+    agent.run = {};
+    agent.run.id = next_run_.fetch_add(1);
+    agent.run.context = context->id;
+    agent.run.first_dispatch = first_dispatch;
+    keep(folder_->begin_run(agent.run));
+}
+
+void Recorder::end_run(std::uint32_t index, std::uint64_t last_dispatch) {
+    Agent& agent = agents_[index];
+    if (agent.running == nullptr) return;
+    agent.run.last_dispatch = last_dispatch;
+    auto summary = session_.stop(agent.running->handle);
+    if (summary) {
+        agent.run.start_counter = summary->start_counter;
+        agent.run.end_counter = summary->end_counter;
+    } else {
+        summary.error().message = "run " + std::to_string(agent.run.id) + " of context " +
+                                  std::to_string(agent.running->id) +
+                                  " is incomplete: " + summary.error().message;
+        error(summary.error());
+    }
+    keep(folder_->end_run(agent.run));
+    agent.running = nullptr;
+}
+
+void Recorder::on_chunk(const capture::Chunk& chunk, void* user) {
+    auto* context = static_cast<Context*>(user);
+    context->recorder->store_chunk(context->recorder->agents_[context->agent], chunk);
+}
+
+void Recorder::store_chunk(Agent& agent, const capture::Chunk& chunk) {
+    store::ChunkInfo info;
+    info.run = agent.run.id;
+    info.se = chunk.engine;
+    info.capacity_bytes = chunk.capacity_bytes;
+    info.gpu_full = (chunk.flags & capture::kChunkGpuBufferFull) != 0;
+    info.cpu_full = (chunk.flags & capture::kChunkCpuBufferFull) != 0;
+    info.end = (chunk.flags & capture::kChunkEnd) != 0;
+    info.status = chunk.status;
+    info.dropped = chunk.dropped;
+    info.wptr = chunk.wptr;
+    keep(folder_->chunk(info, chunk.data));
+    const std::string where =
+        "run " + std::to_string(info.run) + ", engine " + std::to_string(info.se);
+    if ((chunk.flags & capture::kChunkLost) != 0) warning("trace bytes were lost (" + where + ")");
+    if ((chunk.flags & capture::kChunkWriteError) != 0)
+        warning("the trace unit met an unmapped address (" + where + ")");
+}
+
+std::uint64_t Recorder::code_object_loaded(std::uint32_t agent,
+                                           const rocr::LoadedCodeObject& object) {
+    const std::uint64_t id = next_object_.fetch_add(1);
+    store::CodeObjectInfo info;
+    info.id = id;
+    info.agent = agent;
+    info.load_base = object.load_delta;
+    info.load_bytes = object.load_bytes;
+    info.uri = object.uri;
+    keep(folder_->code_object(info, object.elf));
+    // The marker names the same base as the folder: address - base = ELF address.
+    if (auto marked = session_.hub(agent).code_object_loaded(
+            {id, object.load_delta, object.load_bytes + (object.load_base - object.load_delta)});
+        !marked)
+        warning(line_of(marked.error()));
+    return id;
+}
+
+void Recorder::code_object_unloaded(std::uint32_t agent, std::uint64_t id) {
+    if (auto marked = session_.hub(agent).code_object_unloaded(id); !marked)
+        warning(line_of(marked.error()));
+    keep(folder_->code_object_unloaded(id));
+}
+
+std::uint64_t Recorder::dispatch(std::uint32_t agent, const std::string& kernel) {
+    const std::uint64_t number = dispatches_.fetch_add(1) + 1;
+    keep(folder_->dispatch(number, agent, kernel));
+    return number;
+}
+
+void Recorder::keep(Result<void> written) {
+    if (written || write_failed_.exchange(true)) return;
+    std::fprintf(stderr, "wavetap: error: %s\n", line_of(written.error()).c_str());
+}
+
+void Recorder::error(const Error& error) {
+    std::fprintf(stderr, "wavetap: error: %s\n", line_of(error).c_str());
+    keep(folder_->note("error", line_of(error)));
+}
+
+void Recorder::warning(const std::string& text) {
+    keep(folder_->note("warning", text));
+}
+
+std::string Recorder::statistics_json() {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (std::uint32_t i = 0; i < agents_.size(); ++i) {
+        const capture::HubStatistics s = session_.hub(i).statistics();
+        if (agents_[i].contexts.empty() && s.starts == 0) continue;
+        list.push_back({{"agent", i},
+                        {"contexts", agents_[i].contexts.size()},
+                        {"runs", s.runs},
+                        {"queues_created", s.queues_created},
+                        {"output_slots", s.output_slots},
+                        {"output_bytes", s.output_bytes},
+                        {"staging_bytes", s.staging_bytes},
+                        {"control_bytes", s.control_bytes},
+                        {"host_bytes_per_idle_context",
+                         session_.host_bytes_per_context() + sizeof(Context) + sizeof(void*)},
+                        {"threads", s.threads},
+                        {"starts", s.starts},
+                        {"stops", s.stops},
+                        {"refused", s.refused},
+                        {"flips", s.flips},
+                        {"bytes_delivered", s.bytes_delivered},
+                        {"bytes_lost", s.bytes_lost},
+                        {"gaps", s.gaps},
+                        {"markers", s.markers},
+                        {"deadline_misses", s.deadline_misses}});
+    }
+    return nlohmann::ordered_json{{"agents", list}}.dump();
+}
+
+void Recorder::finish() {
+    // Before the hubs give their resources back, so that the numbers are those of the run.
+    const std::string statistics = statistics_json();
+    if (auto closed = session_.close(); !closed) error(closed.error());
+    keep(folder_->statistics(statistics));
+    keep(folder_->finish());
+}
+
+} // namespace wavetap::tool

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "capture/session.hpp"
+#include "rocr/agents.hpp"
+#include "rocr/code_objects.hpp"
+#include "store/trace_folder.hpp"
+#include "tool/config.hpp"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace wavetap::tool {
+
+/// The contexts of a configuration on a session, and the trace folder that their runs go to.
+/// Resource; thread safe unless said otherwise.
+class Recorder {
+  public:
+    /// Makes the folder, describes the agents in it, creates and configures the contexts; a context
+    /// that is refused becomes a note and is left out. Errors: kIo, kNotFound (no usable context).
+    static Result<std::unique_ptr<Recorder>> create(const ToolConfig& config,
+                                                    const rocr::HsaFunctions& hsa,
+                                                    const std::vector<rocr::GpuAgent>& agents,
+                                                    const Clock& clock);
+
+    capture::AgentHub& hub(std::uint32_t agent) { return session_.hub(agent); }
+    /// Usable contexts of an agent, in the order of the configuration.
+    std::size_t contexts(std::uint32_t agent) const { return agents_[agent].contexts.size(); }
+    std::vector<bool> watched_agents() const;
+
+    /// On the hub's thread of `agent`: begins the run of its `context`th context / ends the run that
+    /// is in progress, if any. A failure becomes a note.
+    void begin_run(std::uint32_t agent, std::size_t context, std::uint64_t first_dispatch);
+    void end_run(std::uint32_t agent, std::uint64_t last_dispatch);
+
+    /// Stores the object and marks it. Returns its id.
+    std::uint64_t code_object_loaded(std::uint32_t agent, const rocr::LoadedCodeObject& object);
+    void code_object_unloaded(std::uint32_t agent, std::uint64_t id);
+    /// Numbers a dispatch, from 1.
+    std::uint64_t dispatch(std::uint32_t agent, const std::string& kernel);
+    std::uint64_t dispatches() const { return dispatches_.load(); }
+
+    /// A line on stderr and a note in the folder.
+    void error(const Error& error);
+    void warning(const std::string& text);
+
+    /// Closes the hubs, writes statistics and the end of the folder.
+    void finish();
+
+  private:
+    struct Context {
+        capture::ContextHandle handle;
+        std::uint32_t id = 0; ///< of the configuration
+        Recorder* recorder = nullptr;
+        std::uint32_t agent = 0;
+    };
+    struct Agent {
+        std::vector<std::unique_ptr<Context>> contexts;
+        // Hub thread only.
+        Context* running = nullptr;
+        store::RunInfo run;
+    };
+
+    explicit Recorder(std::unique_ptr<store::FolderWriter> folder) : folder_(std::move(folder)) {}
+    Result<void> add_context(const ContextConfig& config);
+    static void on_chunk(const capture::Chunk& chunk, void* user);
+    void store_chunk(Agent& agent, const capture::Chunk& chunk);
+    void keep(Result<void> written);
+    std::string statistics_json();
+
+    std::unique_ptr<store::FolderWriter> folder_;
+    std::vector<Agent> agents_;
+    std::atomic<std::uint64_t> dispatches_{0};  ///< a counter
+    std::atomic<std::uint32_t> next_run_{0};    ///< a counter
+    std::atomic<std::uint64_t> next_object_{1}; ///< a counter
+    std::atomic<bool> write_failed_{false};     ///< one line on stderr is enough
+    capture::Session session_; ///< last: its hubs end before what their handlers use
+};
+
+} // namespace wavetap::tool

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "tool/tool.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace wavetap::tool {
+
+namespace {
+
+/// As long as a stop, a delivery and the hub's end may take together.
+constexpr auto kFinishLimit = std::chrono::seconds(30);
+
+double deadline_scale(const ToolConfig& config) {
+    double scale = config.deadline_scale;
+    if (const char* text = std::getenv("WAVETAP_DEADLINE_SCALE")) {
+        const double wanted = std::strtod(text, nullptr);
+        if (wanted > 0) scale = wanted;
+    }
+    return scale;
+}
+
+} // namespace
+
+Tool::Tool(rocr::HsaTable table, ToolConfig config, std::vector<rocr::GpuAgent> agents,
+           rocr::CodeObjectReader reader, double scale)
+    : table_(std::move(table)), config_(std::move(config)), agents_(std::move(agents)),
+      reader_(std::move(reader)), clock_(scale), pid_(static_cast<int>(::getpid())),
+      kernels_(config_.kernel, config_.kernel_exclude) {}
+
+Result<std::unique_ptr<Tool>> Tool::create(rocr::HsaTable table, const std::string& config_path) {
+    WAVETAP_TRY(ToolConfig config, read_config(config_path));
+    WAVETAP_TRY(auto agents, rocr::find_gpu_agents(table.functions()));
+    WAVETAP_TRY(auto reader, rocr::CodeObjectReader::create(table.functions()));
+    const double scale = deadline_scale(config);
+    std::unique_ptr<Tool> tool(
+        new Tool(std::move(table), std::move(config), std::move(agents), std::move(reader), scale));
+    const rocr::HsaFunctions& hsa = tool->table_.functions();
+    WAVETAP_TRY(tool->recorder_, Recorder::create(tool->config_, hsa, tool->agents_, tool->clock_));
+    tool->switcher_ = std::make_unique<Switcher>(hsa, *tool->recorder_, tool->kernels_,
+                                                 tool->config_, tool->agents_.size());
+    tool->interceptor_ = std::make_unique<rocr::QueueInterceptor>(
+        hsa, tool->agents_, tool->recorder_->watched_agents(), *tool->switcher_, tool->clock_);
+    tool->switcher_->set_interceptor(tool->interceptor_.get());
+    return tool;
+}
+
+bool Tool::in_own_process() const {
+    return static_cast<int>(::getpid()) == pid_;
+}
+
+int Tool::agent_index(hsa_agent_t agent) const {
+    for (std::size_t i = 0; i < agents_.size(); ++i)
+        if (agents_[i].agent.handle == agent.handle) return static_cast<int>(i);
+    return -1;
+}
+
+hsa_status_t Tool::freeze(hsa_executable_t executable, const char* options) {
+    const hsa_status_t status = table_.functions().executable_freeze(executable, options);
+    if (status != HSA_STATUS_SUCCESS || finalized_.load() || !in_own_process()) return status;
+    const auto objects = reader_.code_objects(executable);
+    if (!objects) {
+        recorder_->error(objects.error());
+        return status;
+    }
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> ids;
+    for (const rocr::LoadedCodeObject& object : *objects) {
+        const int agent = agent_index(object.agent);
+        if (agent < 0) continue;
+        const auto index = static_cast<std::uint32_t>(agent);
+        if (const auto kernels = reader_.kernels(executable, object.agent))
+            kernels_.add(*kernels);
+        else
+            recorder_->error(kernels.error());
+        ids.emplace_back(index, recorder_->code_object_loaded(index, object));
+    }
+    MutexLock lock(mutex_);
+    executables_[executable.handle] = std::move(ids);
+    return status;
+}
+
+hsa_status_t Tool::destroy(hsa_executable_t executable) {
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> ids;
+    if (!finalized_.load() && in_own_process()) {
+        MutexLock lock(mutex_);
+        if (const auto found = executables_.find(executable.handle); found != executables_.end()) {
+            ids = std::move(found->second);
+            executables_.erase(found);
+        }
+    }
+    // Before the memory can be used again.
+    for (const auto& [agent, id] : ids)
+        recorder_->code_object_unloaded(agent, id);
+    return table_.functions().executable_destroy(executable);
+}
+
+void Tool::finalize() {
+    if (!in_own_process() || finalized_.exchange(true)) return;
+    interceptor_->stop();
+    switcher_->finish(clock_.deadline_after(kFinishLimit));
+    recorder_->finish();
+}
+
+} // namespace wavetap::tool
