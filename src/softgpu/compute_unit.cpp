@@ -277,6 +277,11 @@ void ComputeUnit::issue(Turn& turn, WaveContext& wave, const Op& op) {
     wave.state.realtime = services_.host.counter_at(turn.now);
     const StepInfo info = execute(op, wave.state, services_.memory);
     ++services_.instructions;
+    if (info.outcome == Outcome::kIllegal) {
+        fail(wave, ShaderHost::Trouble::kIllegalInstruction,
+             "cannot execute " + op.text + " at PC " + format_hex(pc));
+        return;
+    }
     if (info.outcome == Outcome::kMemoryFault) {
         services_.front_end.memory_fault(info.fault_va, info.fault_access,
                                          op.text + " at " + format_hex(pc));
@@ -375,6 +380,10 @@ void ComputeUnit::immediate(Turn& turn, WaveContext& wave, const Op& op) {
         services_.trace.user_data(turn.now, {static_cast<std::uint8_t>(cu_), wave.simd, wave.slot},
                                   info.user_data);
         break;
+    case Outcome::kIllegal:
+        fail(wave, ShaderHost::Trouble::kIllegalInstruction,
+             "cannot execute " + op.text + " at PC " + format_hex(wave.blocked_pc));
+        return;
     case Outcome::kTrap:
         fail(wave, ShaderHost::Trouble::kTrap,
              op.text + " (" + std::to_string(info.user_data) + ") at " +
