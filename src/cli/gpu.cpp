@@ -40,6 +40,14 @@ Result<SoftwareGpu> parse_gpu(const std::string& text) {
     return gpu;
 }
 
+Result<ChipShape> software_chip(const std::string& name) {
+    ChipShape chip;
+    chip.topology.gfx = name;
+    chip.harvested = {{6, 13}, {7, 13}};
+    chip.modelled = true;
+    return chip;
+}
+
 Result<std::string> find_library(const std::string& file_name) {
     std::error_code code;
     const fs::path self = fs::read_symlink("/proc/self/exe", code);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "cli/plan.hpp"
 
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ struct SoftwareGpu {
 
 /// Errors: kInvalidArgument (not soft:…), kUnsupported (unknown chip; names those there are).
 Result<SoftwareGpu> parse_gpu(const std::string& text);
+
+/// Engines, compute units and SIMDs of a chip of the software GPU. Errors: kUnsupported.
+Result<ChipShape> software_chip(const std::string& name);
 
 /// Full path of a library of this build or installation, looked for relative to the running
 /// program. Errors: kNotFound.

@@ -84,6 +84,7 @@ int run(std::vector<std::string> arguments) {
     add_probe(app, session);
     add_run(app, session);
     add_env(app, session);
+    add_record(app, session);
 
     if (arguments.empty()) return usage_error(app, "no command given");
     if (arguments.front().front() != '-' && !known_command(app, arguments.front()))

@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "base/units.hpp"
+#include "cli/gpu.hpp"
+#include "cli/plan.hpp"
+#include "cli/probe.hpp"
+#include "cli/process.hpp"
+#include "cli/session.hpp"
+#include "cli/summary.hpp"
+#include "store/files.hpp"
+#include "store/trace_folder.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <memory>
+
+namespace wavetap::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFooter = R"(Examples:
+  wavetap record --gpu soft:gfx90a -- ./saxpy
+  wavetap record --gpu soft:gfx90a --contexts 8 --buffer 64MiB -o trace -- ./matmul
+  wavetap record --gpu soft:gfx90a --sweep cu --kernel matmul -- ./matmul
+  wavetap record --gpu soft:gfx90a --contexts 300 --buffer 1MiB,64MiB --dry-run -- ./matmul
+Without --contexts and --sweep there is one context: shader engine 0, CU 1, all SIMDs (gfx10 and later:
+SIMD 0), 128 MiB. With --contexts N, context i takes CU i mod 4, shader engines 0x1 or 0x3 by turns and
+SIMD i mod 4, except what --cu, --se or --simd fix; sizes of --buffer are taken by turns. Contexts take
+turns every --window dispatches. This version has device mode only.
+Returns the program's exit code (128+n after signal n); 125 if wavetap failed or the program succeeded
+and nothing was captured; 126 / 127 if the program cannot be executed / is not there.)";
+
+struct Options {
+    std::string gpu, dir;
+    RecordOptions record;
+    bool truth = false, dry_run = false, force = false, allow_empty = false;
+    JsonOption json;
+};
+
+/// The chip that will be traced, and what the program's environment needs for it.
+struct Target {
+    ChipShape chip;
+    Variables variables;
+};
+
+Result<Target> software_target(const Options& options) {
+    WAVETAP_TRY(const SoftwareGpu gpu, parse_gpu(options.gpu));
+    WAVETAP_TRY(ChipShape chip, software_chip(gpu.chips.front()));
+    Target target{std::move(chip), {}};
+    if (options.dry_run) return target;
+    WAVETAP_TRY(target.variables, software_gpu_variables(gpu));
+    return target;
+}
+
+Result<Target> hardware_target() {
+    if (!has_kernel_driver()) return no_gpu_error();
+    WAVETAP_TRY(const ProbedRuntime runtime, probe_runtime({}));
+    if (runtime.agents.empty()) return no_gpu_error();
+    const ProbedAgent& agent = runtime.agents.front();
+    Target target;
+    target.chip.topology.gfx = agent.name;
+    if (agent.shader_engines != 0) {
+        target.chip.topology.engines_per_xcc = agent.shader_engines;
+        target.chip.topology.cus_per_engine =
+            (agent.compute_units + agent.shader_engines - 1) / agent.shader_engines;
+    }
+    if (agent.simds_per_cu != 0) target.chip.topology.simds_per_cu = agent.simds_per_cu;
+    return target;
+}
+
+/// Wrong use is 2; what the machine lacks is wavetap's failure.
+int target_status(const Error& error) {
+    const bool usage = error.where == "--gpu";
+    return usage ? kUsage : kFailed;
+}
+
+/// "wavetap-APP-N", the first N that is free.
+std::string default_dir(const std::string& program) {
+    std::string name = fs::path(program).filename().string();
+    for (char& c : name) {
+        if (static_cast<unsigned char>(c) <= ' ') c = '_';
+    }
+    for (int number = 1;; ++number) {
+        std::string dir = fmt::format("wavetap-{}-{}", name, number);
+        std::error_code code;
+        if (!fs::exists(fs::symlink_status(dir, code))) return dir;
+    }
+}
+
+Result<std::string> prepare_dir(const Options& options, const std::string& program) {
+    const std::string dir = options.dir.empty() ? default_dir(program) : options.dir;
+    std::error_code code;
+    if (fs::exists(fs::symlink_status(dir, code))) {
+        if (!options.force)
+            return Error{ErrorCode::kWrongState, "the folder exists already", dir,
+                         "name another one with -o, or add --force to replace the trace in it"};
+        WAVETAP_CHECK_OK(store::clear_folder(dir));
+    }
+    WAVETAP_CHECK_OK(store::make_directories(dir));
+    return dir;
+}
+
+Result<Variables> record_variables(const Options& options, const Plan& plan, const Target& target,
+                                   const std::string& tool, const std::string& dir) {
+    const std::string full_dir = fs::absolute(dir).lexically_normal().string();
+    const std::string config_path = full_dir + "/tool.json";
+    const std::string config = tool_config(plan, full_dir);
+    std::error_code code;
+    fs::remove(config_path, code);
+    WAVETAP_CHECK_OK(store::write_new_file(config_path, std::as_bytes(std::span(config))));
+    Variables variables = target.variables;
+    variables.emplace_back("WAVETAP_TOOL_CONFIG", config_path);
+    variables.emplace_back("HSA_TOOLS_LIB", prepended("HSA_TOOLS_LIB", tool, ' '));
+    variables.emplace_back("HSA_TOOLS_REPORT_LOAD_FAILURE", "1");
+    if (options.truth) variables.emplace_back("WAVETAP_TRUTH_DIR", full_dir);
+    return variables;
+}
+
+/// A program that never loaded the runtime leaves no process folder: that is an empty trace.
+Result<store::TraceFolder> read_back(const std::string& dir) {
+    Result<store::TraceFolder> folder = store::open_folder(dir);
+    if (folder || folder.error().code != ErrorCode::kNotFound) return folder;
+    store::TraceFolder empty;
+    empty.dir = dir;
+    return empty;
+}
+
+Result<Summary> finish(const Options& options, const Plan& plan, const std::string& dir,
+                       const std::vector<std::string>& program, int status) {
+    WAVETAP_TRY(const store::TraceFolder folder, read_back(dir));
+    WAVETAP_TRY(Summary summary, summarize(folder, plan));
+    summary.program = program;
+    summary.status = status;
+    const std::string json = summary_json(summary);
+    WAVETAP_CHECK_OK(store::write_summary(dir, json + "\n"));
+    if (options.json.wanted()) WAVETAP_CHECK_OK(write_json(options.json, json));
+    return summary;
+}
+
+/// After a program that could not be started: the folder goes if nothing else is in it.
+void remove_unused_dir(const std::string& dir) {
+    std::error_code code;
+    fs::remove(dir + "/tool.json", code);
+    fs::remove(dir, code);
+}
+
+int dry_run(const Options& options, const Plan& plan, const ChipShape& chip) {
+    if (!options.json.on_stdout()) fmt::print("{}", plan_text(plan, chip));
+    if (!options.json.wanted()) return kGood;
+    const Result<void> written = write_json(options.json, plan_json(plan, chip));
+    return written ? kGood : fail(written.error(), kUsage);
+}
+
+int record(const Options& options, const std::vector<std::string>& program) {
+    if (program.empty())
+        return fail({ErrorCode::kInvalidArgument, "no program given", "",
+                     "write it behind --, as in `wavetap record --gpu soft:gfx90a -- ./saxpy`"},
+                    kUsage);
+    const Result<Target> target =
+        options.gpu.empty() ? hardware_target() : software_target(options);
+    if (!target) return fail(target.error(), target_status(target.error()));
+    const Result<Plan> plan = make_plan(options.record, target->chip);
+    if (!plan) return fail(plan.error(), kUsage);
+    if (options.truth && !target->chip.modelled)
+        return fail({ErrorCode::kUnsupported, "only the software GPU can tell the truth", "--truth",
+                     "add --gpu soft:gfx90a"},
+                    kUsage);
+    if (options.dry_run) return dry_run(options, *plan, target->chip);
+
+    const Result<std::string> tool = find_library(kToolLibrary);
+    if (!tool) return fail(tool.error(), kFailed);
+    const Result<std::string> dir = prepare_dir(options, program.front());
+    if (!dir)
+        return fail(dir.error(), dir.error().code == ErrorCode::kWrongState ? kUsage : kFailed);
+    const Result<Variables> variables = record_variables(options, *plan, *target, *tool, *dir);
+    if (!variables) return fail(variables.error(), kFailed);
+
+    const Result<int> status = run_to_end(program, {*variables, options.json.on_stdout()});
+    if (!status) {
+        remove_unused_dir(*dir);
+        return fail(status.error(), exit_code_of(status.error()));
+    }
+    const Result<Summary> summary = finish(options, *plan, *dir, program, *status);
+    if (!summary) return fail(summary.error(), *status != 0 ? *status : kFailed);
+    fmt::print(stderr, "{}", summary_text(*summary));
+    if (*status == 0 && summary->captured() == 0 && !options.allow_empty)
+        return fail(nothing_captured(*summary), kFailed);
+    return *status;
+}
+
+void add_trace_options(CLI::App& command, RecordOptions& record) {
+    command.add_option("--mode", record.mode, "device (dispatch: in a later version)");
+    command.add_option("--se", record.se, "mask of shader engines, e.g. 0x3 (default 0x1)");
+    command.add_option("--cu", record.cu, "compute unit with instruction detail (default 1)");
+    command.add_option("--simd", record.simd, "SIMD numbers, e.g. 0,2");
+    command.add_option("--buffer", record.buffer,
+                       "buffer size of all selected engines together: 512KiB, 64MiB, 1GiB; a list "
+                       "is taken by the contexts in turn (default 128MiB)");
+    command.add_option("--buffers", record.buffers, "buffers a context (default 1)");
+    command.add_option("--contexts", record.contexts, "number of trace contexts, 1..100000");
+    command.add_option("--sweep", record.sweep, "one context for each of a list of se, cu, simd");
+    command.add_option("--window", record.window,
+                       "dispatches before the next context takes over (default 2)");
+    command.add_option("--kernel", record.kernel, "trace only kernels whose name has this regex");
+    command.add_option("--kernel-exclude", record.kernel_exclude, "and not those with this one");
+    command.add_flag("--no-detail", record.no_detail, "waves only, no instructions");
+}
+
+} // namespace
+
+void add_record(CLI::App& app, Session& session) {
+    CLI::App* command = app.add_subcommand("record", "run a program and trace its kernels");
+    const auto options = std::make_shared<Options>();
+    command->add_option("--gpu", options->gpu,
+                        "software GPU: soft:CHIP[,CHIP...] (default: the GPU of this machine)");
+    add_trace_options(*command, options->record);
+    command->add_flag("--truth", options->truth,
+                      "also keep what really ran, for `wavetap verify` (software GPU)");
+    command->add_option("-o", options->dir, "trace folder (default wavetap-APP-N)");
+    command->add_flag("--force", options->force, "replace the trace in an existing folder");
+    command->add_flag("--dry-run", options->dry_run, "print the contexts, run nothing");
+    command->add_flag("--allow-empty", options->allow_empty,
+                      "a trace in which nothing was captured is a success");
+    add_json_option(*command, options->json);
+    command->footer(kFooter);
+    command->callback([options, &session] { session.status = record(*options, session.program); });
+}
+
+} // namespace wavetap::cli

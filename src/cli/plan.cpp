@@ -1,0 +1,283 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "cli/plan.hpp"
+
+#include "base/units.hpp"
+#include "cli/words.hpp"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <regex>
+
+namespace wavetap::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::uint64_t kDefaultBuffer = 128 * kMiB;
+/// The software GPU runs on the host's cores, thousands of times slower than silicon.
+constexpr int kModelledDeadlineScale = 30;
+
+Error at_option(Error error, const char* option) {
+    error.where = option;
+    return error;
+}
+
+Result<std::uint64_t> number_option(const std::string& text, const char* option,
+                                    std::uint64_t least, std::uint64_t most) {
+    const Result<std::uint64_t> value = parse_number(text);
+    if (!value) return at_option(value.error(), option);
+    if (*value < least || *value > most)
+        return Error{ErrorCode::kInvalidArgument,
+                     fmt::format("{} is outside {}..{}", *value, least, most), option, ""};
+    return value;
+}
+
+Result<std::vector<std::uint64_t>> sizes_option(const std::string& text) {
+    std::vector<std::uint64_t> sizes;
+    if (text.empty()) sizes.push_back(kDefaultBuffer);
+    for (const std::string_view part : split(text, ',')) {
+        const Result<std::uint64_t> size = parse_size(part);
+        if (!size) return at_option(size.error(), "--buffer");
+        sizes.push_back(*size);
+    }
+    return sizes;
+}
+
+Result<std::uint32_t> simds_option(const std::string& text, const ChipShape& chip) {
+    const std::uint32_t count = chip.topology.simds_per_cu;
+    if (text.empty()) return (1u << (chip.topology.gfx.starts_with("gfx9") ? count : 1)) - 1;
+    std::uint32_t mask = 0;
+    for (const std::string_view part : split(text, ',')) {
+        WAVETAP_TRY(const std::uint64_t simd,
+                    number_option(std::string(part), "--simd", 0, count - 1));
+        mask |= 1u << simd;
+    }
+    return mask;
+}
+
+Result<void> check_regex(const std::string& text, const char* option) {
+    try {
+        static_cast<void>(std::regex(text));
+        return {};
+    } catch (const std::regex_error& error) {
+        return Error{ErrorCode::kInvalidArgument, "'" + text + "' is not a regular expression",
+                     option, error.what()};
+    }
+}
+
+struct Sweep {
+    bool se = false, cu = false, simd = false;
+    bool any() const { return se || cu || simd; }
+};
+
+Result<Sweep> sweep_option(const std::string& text) {
+    Sweep sweep;
+    for (const std::string_view part : split(text, ',')) {
+        if (part == "se") {
+            sweep.se = true;
+        } else if (part == "cu") {
+            sweep.cu = true;
+        } else if (part == "simd") {
+            sweep.simd = true;
+        } else {
+            return Error{ErrorCode::kInvalidArgument, "'" + std::string(part) + "' cannot be swept",
+                         "--sweep", "write a list of se, cu and simd"};
+        }
+    }
+    return sweep;
+}
+
+/// Whether any of the engines has this CU.
+bool exists(const ChipShape& chip, std::uint64_t se_mask, std::uint32_t cu) {
+    for (const auto& [engine, fused_cu] : chip.harvested) {
+        if (fused_cu == cu) se_mask &= ~(std::uint64_t{1} << engine);
+    }
+    return se_mask != 0;
+}
+
+/// One context for each combination of what is swept; CUs that are fused off are left out.
+std::vector<PlannedContext> swept(const Sweep& sweep, const PlannedContext& base,
+                                  const ChipShape& chip) {
+    const std::uint32_t engines = sweep.se ? engine_count(chip.topology) : 1;
+    const std::uint32_t cus = sweep.cu ? chip.topology.cus_per_engine : 1;
+    const std::uint32_t simds = sweep.simd ? chip.topology.simds_per_cu : 1;
+    std::vector<PlannedContext> contexts;
+    for (std::uint32_t engine = 0; engine < engines; ++engine) {
+        for (std::uint32_t cu = 0; cu < cus; ++cu) {
+            PlannedContext context = base;
+            if (sweep.se) context.se_mask = std::uint64_t{1} << engine;
+            if (sweep.cu) context.cu = cu;
+            if (!exists(chip, context.se_mask, context.cu)) continue;
+            for (std::uint32_t simd = 0; simd < simds; ++simd) {
+                if (sweep.simd) context.simd_mask = 1u << simd;
+                contexts.push_back(context);
+            }
+        }
+    }
+    return contexts;
+}
+
+/// `--contexts N`: what the user did not fix varies from context to context.
+PlannedContext varied(PlannedContext context, const RecordOptions& options, std::uint64_t i) {
+    if (options.cu.empty()) context.cu = static_cast<std::uint32_t>(i % 4);
+    if (options.se.empty()) context.se_mask = i % 2 == 0 ? 0x1 : 0x3;
+    if (options.simd.empty()) context.simd_mask = 1u << (i % 4);
+    return context;
+}
+
+Result<void> check(const PlannedContext& context, const ChipShape& chip) {
+    capture::TraceParams params;
+    params.se_mask = context.se_mask;
+    params.target_cu = context.cu;
+    params.simd_mask = context.simd_mask;
+    params.buffer_bytes = context.buffer_bytes;
+    params.buffers = context.buffers;
+    params.detail = context.detail ? 1 : 0;
+    const auto valid = capture::ValidatedParams::create(params, chip.topology);
+    if (!valid) return at_option(valid.error(), fmt::format("context {}", context.id).c_str());
+    if (!exists(chip, context.se_mask, context.cu))
+        return Error{ErrorCode::kInvalidArgument,
+                     fmt::format("CU {} is fused off in the selected shader engines", context.cu),
+                     "--cu", ""};
+    return {};
+}
+
+Result<PlannedContext> base_context(const RecordOptions& options, const ChipShape& chip) {
+    PlannedContext context;
+    if (!options.se.empty()) {
+        WAVETAP_TRY(context.se_mask, number_option(options.se, "--se", 1, ~std::uint64_t{0}));
+    }
+    if (!options.cu.empty()) {
+        WAVETAP_TRY(const std::uint64_t cu, number_option(options.cu, "--cu", 0, 15));
+        context.cu = static_cast<std::uint32_t>(cu);
+    }
+    WAVETAP_TRY(context.simd_mask, simds_option(options.simd, chip));
+    if (!options.buffers.empty()) {
+        WAVETAP_TRY(const std::uint64_t buffers,
+                    number_option(options.buffers, "--buffers", 1, 16));
+        context.buffers = static_cast<std::uint32_t>(buffers);
+    }
+    context.detail = !options.no_detail;
+    return context;
+}
+
+Result<std::vector<PlannedContext>> make_contexts(const RecordOptions& options,
+                                                  const ChipShape& chip) {
+    WAVETAP_TRY(const PlannedContext base, base_context(options, chip));
+    WAVETAP_TRY(const Sweep sweep, sweep_option(options.sweep));
+    std::uint64_t count = 0; // 0 = not given
+    if (!options.contexts.empty()) {
+        WAVETAP_TRY(count, number_option(options.contexts, "--contexts", 1, kMostContexts));
+    }
+    const std::vector<PlannedContext> choices =
+        sweep.any() ? swept(sweep, base, chip) : std::vector{base};
+    if (choices.empty())
+        return Error{ErrorCode::kInvalidArgument, "no compute unit is left to sweep", "--cu", ""};
+    WAVETAP_TRY(const std::vector<std::uint64_t> sizes, sizes_option(options.buffer));
+
+    std::vector<PlannedContext> contexts;
+    for (std::uint64_t i = 0; i < (count != 0 ? count : choices.size()); ++i) {
+        PlannedContext context = choices[i % choices.size()];
+        if (count != 0 && !sweep.any()) context = varied(context, options, i);
+        context.id = static_cast<std::uint32_t>(i);
+        context.buffer_bytes = sizes[i % sizes.size()];
+        WAVETAP_CHECK_OK(check(context, chip));
+        contexts.push_back(context);
+    }
+    return contexts;
+}
+
+ordered_json context_json(const Plan& plan, const PlannedContext& context) {
+    return {{"id", context.id},
+            {"agent", 0},
+            {"se_mask", context.se_mask},
+            {"cu", context.cu},
+            {"simd_mask", context.simd_mask},
+            {"buffer_bytes", context.buffer_bytes},
+            {"buffers", context.buffers},
+            {"detail", context.detail},
+            {"mode", plan.mode}};
+}
+
+ordered_json contexts_json(const Plan& plan) {
+    ordered_json contexts = ordered_json::array();
+    for (const PlannedContext& context : plan.contexts)
+        contexts.push_back(context_json(plan, context));
+    return contexts;
+}
+
+} // namespace
+
+Result<Plan> make_plan(const RecordOptions& options, const ChipShape& chip) {
+    Plan plan;
+    plan.mode = options.mode.empty() ? "device" : options.mode;
+    if (plan.mode == "dispatch")
+        return Error{ErrorCode::kUnsupported, "dispatch mode is not in this version", "--mode",
+                     "leave --mode out: device mode traces windows of dispatches"};
+    if (plan.mode != "device")
+        return Error{ErrorCode::kInvalidArgument, "'" + plan.mode + "' is not a mode", "--mode",
+                     "the modes are device and (in a later version) dispatch"};
+    WAVETAP_TRY(plan.contexts, make_contexts(options, chip));
+    if (!options.window.empty()) {
+        WAVETAP_TRY(plan.window, number_option(options.window, "--window", 1, 1'000'000));
+    }
+    WAVETAP_CHECK_OK(check_regex(options.kernel, "--kernel"));
+    WAVETAP_CHECK_OK(check_regex(options.kernel_exclude, "--kernel-exclude"));
+    plan.kernel = options.kernel;
+    plan.kernel_exclude = options.kernel_exclude;
+    plan.rotate = plan.contexts.size() > 1;
+    plan.modelled = chip.modelled;
+    return plan;
+}
+
+std::string tool_config(const Plan& plan, const std::string& dir) {
+    const ordered_json config = {{"dir", dir},
+                                 {"contexts", contexts_json(plan)},
+                                 {"window", plan.window},
+                                 {"rotate", plan.rotate},
+                                 {"kernel", plan.kernel},
+                                 {"kernel_exclude", plan.kernel_exclude},
+                                 {"timing", plan.modelled ? "modelled" : "hardware"},
+                                 {"deadline_scale", plan.modelled ? kModelledDeadlineScale : 1}};
+    return config.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string plan_text(const Plan& plan, const ChipShape& chip) {
+    constexpr std::size_t kMostLines = 64;
+    std::string text = fmt::format("{} on {}, {} mode", count_of(plan.contexts.size(), "context"),
+                                   chip.topology.gfx, plan.mode);
+    if (plan.rotate)
+        text += fmt::format(", the next one every {}", count_of(plan.window, "dispatch"));
+    text += fmt::format("\n{:>8} {:>8} {:>4} {:>6} {:>10}\n", "context", "engines", "CU", "SIMDs",
+                        "buffer");
+    for (std::size_t i = 0; i < std::min(plan.contexts.size(), kMostLines); ++i) {
+        const PlannedContext& context = plan.contexts[i];
+        text += fmt::format("{:>8} {:>8} {:>4} {:>6} {:>10}{}\n", context.id,
+                            format_hex(context.se_mask), context.cu, bits_text(context.simd_mask),
+                            format_size(context.buffer_bytes), context.detail ? "" : "  no detail");
+    }
+    if (plan.contexts.size() > kMostLines)
+        text += fmt::format("{:>8} {} more\n", "…", plan.contexts.size() - kMostLines);
+    return text;
+}
+
+std::string plan_json(const Plan& plan, const ChipShape& chip) {
+    const ordered_json object = {{"format", "wavetap-plan"},
+                                 {"version", 1},
+                                 {"chip", chip.topology.gfx},
+                                 {"mode", plan.mode},
+                                 {"timing", plan.modelled ? "modelled" : "hardware"},
+                                 {"window", plan.window},
+                                 {"rotate", plan.rotate},
+                                 {"kernel", plan.kernel},
+                                 {"kernel_exclude", plan.kernel_exclude},
+                                 {"contexts", contexts_json(plan)}};
+    return object.dump(2, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+} // namespace wavetap::cli

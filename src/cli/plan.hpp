@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "capture/params.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// What `wavetap record` asks the tool library to do. Pure: options and a chip in, contexts out.
+
+namespace wavetap::cli {
+
+/// The options as the user wrote them; empty = not given.
+struct RecordOptions {
+    std::string mode, se, cu, simd, buffer, buffers, contexts, sweep, window;
+    std::string kernel, kernel_exclude;
+    bool no_detail = false;
+};
+
+/// The GPU that will be traced.
+struct ChipShape {
+    capture::AgentTopology topology;
+    /// Compute units that are fused off: engine, CU.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> harvested;
+    bool modelled = false; ///< the software GPU
+};
+
+struct PlannedContext {
+    std::uint32_t id = 0;
+    std::uint64_t se_mask = 1;
+    std::uint32_t cu = 1;
+    std::uint32_t simd_mask = 0xf; ///< bit i = SIMD i
+    std::uint64_t buffer_bytes = 0;
+    std::uint32_t buffers = 1;
+    bool detail = true;
+};
+
+struct Plan {
+    std::string mode; ///< "device"
+    std::vector<PlannedContext> contexts;
+    std::uint64_t window = 2; ///< dispatches before the next context takes over
+    bool rotate = false;      ///< more than one context
+    std::string kernel, kernel_exclude;
+    bool modelled = false;
+};
+
+inline constexpr std::uint64_t kMostContexts = 100'000;
+
+/// Every context of the answer is accepted by capture::ValidatedParams. Errors: kInvalidArgument and
+/// kUnsupported, with the option in `where`.
+Result<Plan> make_plan(const RecordOptions& options, const ChipShape& chip);
+
+/// The file that WAVETAP_TOOL_CONFIG names (docs/formats/tool-config.md). `dir` is absolute.
+std::string tool_config(const Plan& plan, const std::string& dir);
+
+/// What --dry-run prints.
+std::string plan_text(const Plan& plan, const ChipShape& chip);
+std::string plan_json(const Plan& plan, const ChipShape& chip);
+
+} // namespace wavetap::cli

@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "base/units.hpp"
+#include "cli/gpu.hpp"
+#include "cli/plan.hpp"
+#include "cli/words.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <set>
+
+namespace wavetap::cli {
+namespace {
+
+ChipShape gfx90a() {
+    return software_chip("gfx90a").value();
+}
+
+Plan plan_of(const RecordOptions& options) {
+    const Result<Plan> plan = make_plan(options, gfx90a());
+    EXPECT_TRUE(plan) << to_string(plan.error());
+    return plan ? *plan : Plan{};
+}
+
+Error refusal_of(const RecordOptions& options) {
+    const Result<Plan> plan = make_plan(options, gfx90a());
+    EXPECT_FALSE(plan);
+    return plan ? Error{} : plan.error();
+}
+
+TEST(PlanTest, NoOptions_OneContextOfTheDefaults) {
+    const Plan plan = plan_of({});
+    EXPECT_EQ(plan.mode, "device");
+    EXPECT_EQ(plan.window, 2u);
+    EXPECT_FALSE(plan.rotate);
+    ASSERT_EQ(plan.contexts.size(), 1u);
+    EXPECT_EQ(plan.contexts[0].se_mask, 1u);
+    EXPECT_EQ(plan.contexts[0].cu, 1u);
+    EXPECT_EQ(plan.contexts[0].simd_mask, 0xfu);
+    EXPECT_EQ(plan.contexts[0].buffer_bytes, 128 * kMiB);
+    EXPECT_EQ(plan.contexts[0].buffers, 1u);
+    EXPECT_TRUE(plan.contexts[0].detail);
+}
+
+TEST(PlanTest, Gfx10AndLater_DefaultIsSimdZero) {
+    ChipShape chip = gfx90a();
+    chip.topology.gfx = "gfx1100";
+    const Result<Plan> plan = make_plan({}, chip);
+    if (plan) {
+        EXPECT_EQ(plan->contexts.at(0).simd_mask, 1u);
+    } else { // the packet builder may not know the chip yet; it must say so
+        EXPECT_EQ(plan.error().code, ErrorCode::kUnsupported) << to_string(plan.error());
+    }
+}
+
+TEST(PlanTest, Contexts_FollowTheRuleAndTakeSizesByTurns) {
+    RecordOptions options;
+    options.contexts = "9";
+    options.buffer = "1MiB,64MiB";
+    const Plan plan = plan_of(options);
+    ASSERT_EQ(plan.contexts.size(), 9u);
+    EXPECT_TRUE(plan.rotate);
+    for (std::uint32_t i = 0; i < 9; ++i) {
+        const PlannedContext& context = plan.contexts[i];
+        EXPECT_EQ(context.id, i);
+        EXPECT_EQ(context.cu, i % 4);
+        EXPECT_EQ(context.se_mask, i % 2 == 0 ? 0x1u : 0x3u);
+        EXPECT_EQ(context.simd_mask, 1u << (i % 4));
+        EXPECT_EQ(context.buffer_bytes, (i % 2 == 0 ? 1 : 64) * kMiB);
+    }
+}
+
+TEST(PlanTest, Contexts_KeepWhatTheUserFixed) {
+    RecordOptions options;
+    options.contexts = "4";
+    options.cu = "7";
+    options.se = "0x10";
+    options.simd = "0,3";
+    for (const PlannedContext& context : plan_of(options).contexts) {
+        EXPECT_EQ(context.cu, 7u);
+        EXPECT_EQ(context.se_mask, 0x10u);
+        EXPECT_EQ(context.simd_mask, 0x9u);
+    }
+}
+
+TEST(PlanTest, Sweep_VisitsEveryComputeUnitOnceAndNoFusedOne) {
+    RecordOptions options;
+    options.sweep = "se,cu";
+    options.buffer = "1MiB";
+    std::set<std::pair<std::uint64_t, std::uint32_t>> seen;
+    const Plan plan = plan_of(options);
+    for (const PlannedContext& context : plan.contexts)
+        seen.insert({context.se_mask, context.cu});
+    EXPECT_EQ(plan.contexts.size(), 110u); // gfx90a has 110 of 112
+    EXPECT_EQ(seen.size(), 110u);
+    EXPECT_FALSE(seen.contains({1u << 6, 13}));
+    options.sweep = "se,cu,simd";
+    EXPECT_EQ(plan_of(options).contexts.size(), 440u);
+    options.sweep = "simd";
+    EXPECT_EQ(plan_of(options).contexts.size(), 4u);
+    options.contexts = "6"; // more than the sweep has: from the start again
+    EXPECT_EQ(plan_of(options).contexts.at(5).simd_mask, 2u);
+}
+
+TEST(PlanTest, OtherOptions_AreTaken) {
+    RecordOptions options;
+    options.no_detail = true;
+    options.window = "5";
+    options.kernel = "mat(mul|vec)";
+    options.kernel_exclude = "^__amd";
+    const Plan plan = plan_of(options);
+    EXPECT_FALSE(plan.contexts.at(0).detail);
+    EXPECT_EQ(plan.window, 5u);
+    EXPECT_EQ(plan.kernel, "mat(mul|vec)");
+    EXPECT_EQ(plan.kernel_exclude, "^__amd");
+}
+
+struct Refused {
+    std::string RecordOptions::*option;
+    const char* value;
+    const char* message;
+    const char* where;
+};
+
+TEST(PlanTest, BadValues_AreRefusedInWords) {
+    const Refused table[] = {
+        {&RecordOptions::mode, "dispatch", "dispatch mode is not in this version", "--mode"},
+        {&RecordOptions::mode, "x", "'x' is not a mode", "--mode"},
+        {&RecordOptions::se, "0", "0 is outside 1..", "--se"},
+        {&RecordOptions::se, "-1", "'-1' is not a number", "--se"},
+        {&RecordOptions::se, "0x100", "se_mask = 0x100 does not select engines", "context 0"},
+        {&RecordOptions::se, "0x10000000000000001", "is not a number", "--se"},
+        {&RecordOptions::cu, "16", "16 is outside 0..15", "--cu"},
+        {&RecordOptions::cu, "0x101", "257 is outside 0..15", "--cu"},
+        {&RecordOptions::cu, "14", "target_cu = 14 is outside", "context 0"},
+        {&RecordOptions::simd, "4", "4 is outside 0..3", "--simd"},
+        {&RecordOptions::simd, "0,", "'' is not a number", "--simd"},
+        {&RecordOptions::simd, "a", "'a' is not a number", "--simd"},
+        {&RecordOptions::buffer, "64MB", "'64MB' is not a size", "--buffer"},
+        {&RecordOptions::buffer, "0", "'0' is not a size", "--buffer"},
+        {&RecordOptions::buffer, "1MiB,,2MiB", "'' is not a size", "--buffer"},
+        {&RecordOptions::buffer, "4096", "buffer_bytes = 4096 is outside", "context 0"},
+        {&RecordOptions::buffer, "9999999999GiB", "is not a size below", "--buffer"},
+        {&RecordOptions::buffers, "0", "0 is outside 1..16", "--buffers"},
+        {&RecordOptions::buffers, "17", "17 is outside 1..16", "--buffers"},
+        {&RecordOptions::buffers, "3", "not in this version", "context 0"},
+        {&RecordOptions::contexts, "0", "0 is outside 1..100000", "--contexts"},
+        {&RecordOptions::contexts, "100001", "100001 is outside 1..100000", "--contexts"},
+        {&RecordOptions::contexts, "many", "'many' is not a number", "--contexts"},
+        {&RecordOptions::sweep, "wave", "'wave' cannot be swept", "--sweep"},
+        {&RecordOptions::window, "0", "0 is outside 1..1000000", "--window"},
+        {&RecordOptions::kernel, "(", "'(' is not a regular expression", "--kernel"},
+        {&RecordOptions::kernel_exclude, "[", "is not a regular expression", "--kernel-exclude"},
+    };
+    for (const Refused& row : table) {
+        RecordOptions options;
+        options.*row.option = row.value;
+        const Error error = refusal_of(options);
+        EXPECT_NE(error.message.find(row.message), std::string::npos) << to_string(error);
+        EXPECT_EQ(error.where, row.where) << to_string(error);
+    }
+}
+
+TEST(PlanTest, FusedComputeUnit_IsRefused) {
+    RecordOptions options;
+    options.cu = "13";
+    options.se = "0xc0";
+    EXPECT_EQ(refusal_of(options).message, "CU 13 is fused off in the selected shader engines");
+    options.se = "0x80";
+    options.sweep = "cu";
+    EXPECT_EQ(plan_of(options).contexts.size(), 13u);
+}
+
+TEST(PlanTest, ToolConfig_HasTheAgreedKeys) {
+    RecordOptions options;
+    options.contexts = "2";
+    options.kernel = "a\"b";
+    const auto config = nlohmann::json::parse(tool_config(plan_of(options), "/t/dir"));
+    EXPECT_EQ(config["dir"], "/t/dir");
+    EXPECT_EQ(config["window"], 2);
+    EXPECT_EQ(config["rotate"], true);
+    EXPECT_EQ(config["kernel"], "a\"b");
+    EXPECT_EQ(config["timing"], "modelled");
+    EXPECT_GE(config["deadline_scale"], 1);
+    ASSERT_EQ(config["contexts"].size(), 2u);
+    EXPECT_EQ(config["contexts"][1],
+              nlohmann::json::parse(R"({"id":1,"agent":0,"se_mask":3,"cu":1,"simd_mask":2,)"
+                                    R"("buffer_bytes":134217728,"buffers":1,"detail":true,)"
+                                    R"("mode":"device"})"));
+}
+
+TEST(PlanTest, HundredThousandContexts_ArePlanned) {
+    RecordOptions options;
+    options.contexts = "100000";
+    const Plan plan = plan_of(options);
+    EXPECT_EQ(plan.contexts.size(), 100000u);
+    EXPECT_LT(plan_text(plan, gfx90a()).size(), 10000u);
+}
+
+TEST(WordsTest, CountsAndBits) {
+    EXPECT_EQ(count_of(1, "dispatch"), "1 dispatch");
+    EXPECT_EQ(count_of(2, "dispatch"), "2 dispatches");
+    EXPECT_EQ(count_of(1234, "wave"), "1,234 waves");
+    EXPECT_EQ(grouped(0), "0");
+    EXPECT_EQ(grouped(999), "999");
+    EXPECT_EQ(grouped(1000), "1,000");
+    EXPECT_EQ(grouped(18446744073709551615u), "18,446,744,073,709,551,615");
+    EXPECT_EQ(bits_text(0), "-");
+    EXPECT_EQ(bits_text(0xf), "0-3");
+    EXPECT_EQ(bits_text(0x3), "0,1");
+    EXPECT_EQ(bits_text(0x5), "0,2");
+    EXPECT_EQ(bits_text(0x8000000000000000u), "63");
+}
+
+} // namespace
+} // namespace wavetap::cli
