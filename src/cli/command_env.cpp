@@ -42,7 +42,8 @@ void add_env(CLI::App& app, Session& session) {
     CLI::App* command =
         app.add_subcommand("env", "print what `run` sets, as exports for sh (ctest, gdb, pytest)");
     const auto gpu = std::make_shared<std::string>();
-    command->add_option("--gpu", *gpu, "software GPU: soft:CHIP[,CHIP...]");
+    command->add_option("--gpu", *gpu, "software GPU, one chip an agent")
+        ->type_name("soft:CHIP[,CHIP...]");
     command->footer(kFooter);
     command->callback([gpu, &session] { session.status = print_exports(*gpu); });
 }

@@ -193,20 +193,23 @@ int record(const Options& options, const std::vector<std::string>& program) {
 }
 
 void add_trace_options(CLI::App& command, RecordOptions& record) {
-    command.add_option("--mode", record.mode, "device (dispatch: in a later version)");
-    command.add_option("--se", record.se, "mask of shader engines, e.g. 0x3 (default 0x1)");
-    command.add_option("--cu", record.cu, "compute unit with instruction detail (default 1)");
-    command.add_option("--simd", record.simd, "SIMD numbers, e.g. 0,2");
-    command.add_option("--buffer", record.buffer,
-                       "buffer size of all selected engines together: 512KiB, 64MiB, 1GiB; a list "
-                       "is taken by the contexts in turn (default 128MiB)");
-    command.add_option("--buffers", record.buffers, "buffers a context (default 1)");
-    command.add_option("--contexts", record.contexts, "number of trace contexts, 1..100000");
-    command.add_option("--sweep", record.sweep, "one context for each of a list of se, cu, simd");
-    command.add_option("--window", record.window,
-                       "dispatches before the next context takes over (default 2)");
-    command.add_option("--kernel", record.kernel, "trace only kernels whose name has this regex");
-    command.add_option("--kernel-exclude", record.kernel_exclude, "and not those with this one");
+    const auto add = [&command](const char* name, std::string& value, const char* type,
+                                const char* text) {
+        command.add_option(name, value, text)->type_name(type);
+    };
+    add("--mode", record.mode, "MODE", "device (dispatch: in a later version)");
+    add("--se", record.se, "MASK", "mask of shader engines, e.g. 0x3 (default 0x1)");
+    add("--cu", record.cu, "N", "compute unit with instruction detail (default 1)");
+    add("--simd", record.simd, "N[,N...]", "SIMD numbers, e.g. 0,2");
+    add("--buffer", record.buffer, "SIZE[,SIZE...]",
+        "size for all selected engines together, e.g. 64MiB, 1GiB; contexts take the sizes of a "
+        "list by turns (default 128MiB)");
+    add("--buffers", record.buffers, "N", "buffers a context (default 1)");
+    add("--contexts", record.contexts, "N", "number of trace contexts, 1..100000");
+    add("--sweep", record.sweep, "se,cu,simd", "one context for each of what is listed");
+    add("--window", record.window, "N", "dispatches before the next context's turn (default 2)");
+    add("--kernel", record.kernel, "REGEX", "trace only kernels whose name has a match");
+    add("--kernel-exclude", record.kernel_exclude, "REGEX", "and not those with this match");
     command.add_flag("--no-detail", record.no_detail, "waves only, no instructions");
 }
 
@@ -215,12 +218,13 @@ void add_trace_options(CLI::App& command, RecordOptions& record) {
 void add_record(CLI::App& app, Session& session) {
     CLI::App* command = app.add_subcommand("record", "run a program and trace its kernels");
     const auto options = std::make_shared<Options>();
-    command->add_option("--gpu", options->gpu,
-                        "software GPU: soft:CHIP[,CHIP...] (default: the GPU of this machine)");
+    command->add_option("--gpu", options->gpu, "software GPU (default: the GPU of this machine)")
+        ->type_name("soft:CHIP[,CHIP...]");
     add_trace_options(*command, options->record);
     command->add_flag("--truth", options->truth,
                       "also keep what really ran, for `wavetap verify` (software GPU)");
-    command->add_option("-o", options->dir, "trace folder (default wavetap-APP-N)");
+    command->add_option("-o", options->dir, "trace folder (default wavetap-APP-N)")
+        ->type_name("DIR");
     command->add_flag("--force", options->force, "replace the trace in an existing folder");
     command->add_flag("--dry-run", options->dry_run, "print the contexts, run nothing");
     command->add_flag("--allow-empty", options->allow_empty,

@@ -39,7 +39,8 @@ int run(const std::string& gpu_text, const std::vector<std::string>& program) {
 void add_run(CLI::App& app, Session& session) {
     CLI::App* command = app.add_subcommand("run", "run a ROCr or HIP program on the software GPU");
     const auto gpu = std::make_shared<std::string>();
-    command->add_option("--gpu", *gpu, "software GPU: soft:CHIP[,CHIP...]");
+    command->add_option("--gpu", *gpu, "software GPU, one chip an agent")
+        ->type_name("soft:CHIP[,CHIP...]");
     command->footer(kFooter);
     command->callback([gpu, &session] { session.status = run(*gpu, session.program); });
 }

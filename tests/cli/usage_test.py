@@ -10,7 +10,7 @@ import subprocess
 import support
 
 SOFT = ('--gpu', 'soft:gfx90a')
-COMMANDS = ('doctor', 'run', 'env')
+COMMANDS = ('doctor', 'run', 'env', 'record')
 
 
 class Help(support.WavetapTest):
