@@ -215,9 +215,7 @@ Result<BlobTotals> decode_stream(std::span<const std::byte> bytes,
         setup.start_bits = assume_header ? 0 : 64;
         return decode_gfx9(setup);
     }
-    return Error{ErrorCode::kUnsupported,
-                 std::string("no decoder yet for ") + sqtt::generation_name(header.generation),
-                 "byte 0", ""};
+    return decode_rdna(setup);
 }
 
 Result<BlobRecords> decode_blob(std::span<const std::byte> bytes, const Options& options) {

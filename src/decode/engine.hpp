@@ -37,6 +37,7 @@ struct EngineSetup {
 };
 
 BlobTotals decode_gfx9(const EngineSetup& setup);
+BlobTotals decode_rdna(const EngineSetup& setup); ///< gfx10 to gfx1250
 
 /// Decodes one shader engine's bytes into `sink`: constant memory beside the waves that are open
 /// and the code lines that they run through. Errors as decode_blob(); `assume_header` as

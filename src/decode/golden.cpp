@@ -39,7 +39,7 @@ Json instruction_json(const InstructionRecord& instruction) {
 Json wave_json(const WaveRecord& wave, bool gfx9) {
     Json out;
     out["sa"] = wave.sa;
-    out[gfx9 ? "cu" : "wgp"] = wave.cu;
+    out["cu"] = wave.cu;
     out["simd"] = wave.simd;
     out["slot"] = wave.slot;
     out["start"] = wave.start_seen ? Json(wave.start) : Json(nullptr);

@@ -75,7 +75,7 @@ TEST_P(Golden, EveryRealBlobDecodesToItsGoldenFile) {
               << " blobs equal their golden files\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(Silicon, Golden, testing::Values("gfx950"));
+INSTANTIATE_TEST_SUITE_P(Silicon, Golden, testing::Values("gfx950", "gfx1100", "gfx1200"));
 
 } // namespace
 } // namespace wavetap::decode

@@ -39,7 +39,7 @@ void Occupancy::start(StreamPoint at, WaveHead& head, std::uint64_t entry_addres
     head.ordinal = next_ordinal();
     head.start = at.time;
     head.entry = code_->attribute(entry_address);
-    slot = {head, true, is_ext, false};
+    slot = {head, true, is_ext, false, false};
     report(slot, at.time, true);
 }
 
@@ -57,6 +57,29 @@ bool Occupancy::end(StreamPoint at, const WaveHead& where) {
     report(slot, at.time, false);
     if (!slot.head.on_target) deliver(slot.head);
     return true;
+}
+
+void Occupancy::pause(StreamPoint at, const WaveHead& where) {
+    Slot& slot = slots_[index(where)];
+    if (!slot.taken) return;
+    slot.taken = false;
+    slot.saved = true;
+    slot.head.end = at.time;
+    slot.head.record_end = at.time;
+    report(slot, at.time, false);
+    if (!slot.head.on_target) deliver(slot.head);
+}
+
+void Occupancy::resume(StreamPoint at, WaveHead& head, std::uint64_t entry_address) {
+    Slot& slot = slots_[index(head)];
+    const PcRef entry = slot.saved ? slot.head.entry : code_->attribute(entry_address);
+    head.ordinal = next_ordinal();
+    head.start = at.time;
+    head.entry = entry;
+    slot = {};
+    slot.head = head;
+    slot.taken = true;
+    report(slot, at.time, true);
 }
 
 void Occupancy::end_without_start(StreamPoint at, WaveHead where) {

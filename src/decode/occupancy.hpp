@@ -22,6 +22,10 @@ class Occupancy {
     void start(StreamPoint at, WaveHead& head, std::uint64_t entry_address, bool is_ext);
     /// Gives a slot back. False if it was not taken (the caller decides what that means).
     bool end(StreamPoint at, const WaveHead& where);
+    /// The wave's context is saved: it leaves its slot, its entry is remembered.
+    void pause(StreamPoint at, const WaveHead& where);
+    /// A saved context comes back.
+    void resume(StreamPoint at, WaveHead& head, std::uint64_t entry_address);
     /// An end without a start.
     void end_without_start(StreamPoint at, WaveHead where);
     const WaveHead* find(const WaveHead& where) const {
@@ -42,6 +46,7 @@ class Occupancy {
         WaveHead head;
         bool taken = false;
         bool is_ext = false;
+        bool saved = false;   ///< its context was saved; the head's entry is still that wave's
         bool suspect = false; ///< tokens were lost while it was taken
     };
     static std::size_t index(const WaveHead& head) {

@@ -11,6 +11,7 @@ namespace {
 using code::LineClass;
 
 constexpr unsigned kMaxLinesWithoutToken = 1000;
+constexpr unsigned kLookAhead = 32;
 
 constexpr std::uint16_t bit(LineClass line_class) {
     return static_cast<std::uint16_t>(1U << static_cast<unsigned>(line_class));
@@ -122,6 +123,42 @@ Stitcher::Step Stitcher::step(InstructionList& list, Cursor& cursor, const CodeL
     return Step::kNextLine;
 }
 
+// How many instructions from `i` on fit the code from `pc` on, one for one.
+unsigned Stitcher::run_length(const InstructionList& list, std::size_t i, PcRef pc,
+                              std::size_t end) {
+    unsigned length = 0;
+    for (unsigned lines = 0; lines < kLookAhead && i < end; ++lines) {
+        const CodeLine line = code_->line(pc);
+        if (!line.valid()) break;
+        const bool no_token =
+            line.line_class == LineClass::kSkip || line.has(CodeLine::kBarrierWait);
+        if (!no_token && !fits(list, i, line)) break;
+        if (!no_token && list.is(i, Category::kJump))
+            pc.address += static_cast<std::uint64_t>(std::int64_t{line.target});
+        else
+            pc.address += line.size_bytes;
+        if (no_token) continue;
+        ++i;
+        ++length;
+    }
+    return i == end ? kLookAhead : length;
+}
+
+// While the header excludes barrier waits, such a line has no token; an immediate here belongs to
+// it only if the code behind fits better so.
+bool Stitcher::skips_barrier_wait(const InstructionList& list, const Cursor& cursor,
+                                  const CodeLine& line, std::size_t i) {
+    if (!line.has(CodeLine::kBarrierWait) || !header_.exclude_barrier_wait) return false;
+    if (list.is(i, Category::kImmed)) {
+        const PcRef next{cursor.pc.object, cursor.pc.address + line.size_bytes};
+        const unsigned without = run_length(list, i, next, cursor.next_anchor_index);
+        const unsigned with = run_length(list, i + 1, next, cursor.next_anchor_index);
+        if (with > without) return false;
+    }
+    barrier_waits.push_back({static_cast<std::uint32_t>(i), cursor.pc.address});
+    return true;
+}
+
 void Stitcher::run(InstructionList& list, const AnchorList& anchors,
                    std::vector<TimelinePiece>& timeline, std::uint64_t wave_start,
                    std::uint64_t offset_bytes) {
@@ -159,7 +196,9 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
                 on_code = false;
                 break;
             }
-            const Step result = step(list, cursor, line, i);
+            const Step result = skips_barrier_wait(list, cursor, line, i)
+                                    ? Step::kNextLine
+                                    : step(list, cursor, line, i);
             if (result == Step::kGiveUp) {
                 on_code = false;
                 break;

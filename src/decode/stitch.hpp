@@ -39,6 +39,7 @@ class Stitcher {
     bool take_barrier(const InstructionList& list, Cursor& cursor, const CodeLine& line,
                       std::size_t& i);
     void stretch_matrix(InstructionList& list, std::size_t i);
+    unsigned run_length(const InstructionList& list, std::size_t i, PcRef pc, std::size_t end);
     bool skips_barrier_wait(const InstructionList& list, const Cursor& cursor, const CodeLine& line,
                             std::size_t i);
 

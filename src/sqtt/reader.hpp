@@ -18,9 +18,9 @@ struct LookupEntry {
     TokenType type = TokenType::kUnknown;
     std::uint8_t bits = 4; ///< length; never 0, so a reader always advances
     std::uint8_t delta_shift = 0;
-    std::uint8_t delta_mask = 0;
+    std::uint16_t delta_mask = 0;
     std::uint8_t delta_bias = 0;
-    std::uint8_t unused[3] = {};
+    std::uint8_t unused = 0;
 };
 using LookupTable = std::array<LookupEntry, 256>;
 
@@ -34,7 +34,7 @@ consteval LookupTable make_lookup(const std::array<TokenRow, N>& rows, std::uint
             table[byte].type = row.type;
             table[byte].bits = row.bits;
             table[byte].delta_shift = row.delta.width() != 0 ? row.delta.lo : std::uint8_t{0};
-            table[byte].delta_mask = static_cast<std::uint8_t>((1U << row.delta.width()) - 1U);
+            table[byte].delta_mask = static_cast<std::uint16_t>((1U << row.delta.width()) - 1U);
             table[byte].delta_bias = row.delta_bias;
         }
     }
@@ -66,7 +66,8 @@ class TokenReader {
         : table_(&lookup_table(generation)), bytes_(bytes), end_bits_(bytes.size() * 8),
           position_(start_bits), align_(generation == Generation::kGfx9      ? 16U
                                         : generation == Generation::kGfx1250 ? 8U
-                                                                             : 4U) {}
+                                                                             : 4U),
+          extends_(generation == Generation::kGfx12 || generation == Generation::kGfx1250) {}
 
     /// False at the end of the span.
     bool next(Token& token) noexcept {
@@ -75,7 +76,14 @@ class TokenReader {
             return false;
         }
         TokenBits window = load(position_);
-        const LookupEntry entry = (*table_)[window.low & 0xFF];
+        LookupEntry entry = (*table_)[window.low & 0xFF];
+        if (after_ext_) {
+            // Bytes with bit 0 set behind a WSTART_EXT belong to it.
+            if ((window.low & 1) != 0)
+                entry = {TokenType::kExtension, 8, 0, 0, 0, 0};
+            else
+                after_ext_ = false;
+        }
         if (entry.bits > end_bits_ - position_) {
             truncated_ = true;
             return false;
@@ -84,6 +92,7 @@ class TokenReader {
             window.high = 0;
             if (entry.bits < 64) window.low &= (std::uint64_t{1} << entry.bits) - 1;
         }
+        if (entry.type == TokenType::kWaveStartExt) after_ext_ = extends_;
         token.type = entry.type;
         token.size_bits = entry.bits;
         token.delta =
@@ -102,8 +111,11 @@ class TokenReader {
   private:
     TokenBits load(std::uint64_t position) const noexcept {
         const std::size_t byte = static_cast<std::size_t>(position >> 3);
-        unsigned char raw[10] = {};
-        std::memcpy(raw, bytes_.data() + byte, std::min<std::size_t>(10, bytes_.size() - byte));
+        unsigned char raw[16] = {};
+        if (bytes_.size() - byte >= 16) [[likely]]
+            std::memcpy(raw, bytes_.data() + byte, 16);
+        else
+            std::memcpy(raw, bytes_.data() + byte, bytes_.size() - byte);
         std::uint64_t low = 0;
         std::memcpy(&low, raw, 8);
         TokenBits window;
@@ -122,6 +134,8 @@ class TokenReader {
     std::uint64_t end_bits_;
     std::uint64_t position_;
     unsigned align_;
+    bool extends_;
+    bool after_ext_ = false;
     bool truncated_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include "sqtt/token.hpp"
 
 #include "sqtt/gfx9.hpp"
+#include "sqtt/rdna.hpp"
 #include "sqtt/reader.hpp"
 
 namespace wavetap::sqtt {
@@ -10,6 +11,10 @@ namespace {
 
 // gfx9: one 16-bit unit at a time; its sixteen ids leave nothing unknown.
 constexpr LookupTable kGfx9Lookup = make_lookup(kGfx9Rows, 16);
+constexpr LookupTable kGfx10Lookup = make_lookup(kGfx10Rows, 4);
+constexpr LookupTable kGfx11Lookup = make_lookup(kGfx11Rows, 4);
+constexpr LookupTable kGfx12Lookup = make_lookup(kGfx12Rows, 4);
+constexpr LookupTable kGfx1250Lookup = make_lookup(kGfx1250Rows, 8);
 
 } // namespace
 
@@ -33,16 +38,32 @@ std::span<const TokenRow> token_rows(Generation generation) noexcept {
     switch (generation) {
     case Generation::kGfx9:
         return kGfx9Rows;
-    default:
-        return {};
+    case Generation::kGfx10:
+        return kGfx10Rows;
+    case Generation::kGfx11:
+        return kGfx11Rows;
+    case Generation::kGfx12:
+        return kGfx12Rows;
+    case Generation::kGfx1250:
+        return kGfx1250Rows;
     }
+    return {};
 }
 
 const LookupTable& lookup_table(Generation generation) noexcept {
     switch (generation) {
-    default:
-        return kGfx9Lookup;
+    case Generation::kGfx9:
+        break;
+    case Generation::kGfx10:
+        return kGfx10Lookup;
+    case Generation::kGfx11:
+        return kGfx11Lookup;
+    case Generation::kGfx12:
+        return kGfx12Lookup;
+    case Generation::kGfx1250:
+        return kGfx1250Lookup;
     }
+    return kGfx9Lookup;
 }
 
 const TokenRow* find_row(Generation generation, TokenType type) noexcept {
@@ -53,6 +74,7 @@ const TokenRow* find_row(Generation generation, TokenType type) noexcept {
 }
 
 const char* token_name(Generation generation, TokenType type) noexcept {
+    if (type == TokenType::kExtension) return "EXTENSION";
     const TokenRow* row = find_row(generation, type);
     return row == nullptr ? "UNKNOWN" : row->name;
 }

@@ -56,8 +56,9 @@ enum class TokenType : std::uint8_t {
     kRegInit,
     kHeader,
     kLdsConfig,
+    kExtension, ///< gfx12 and later: a byte that belongs to the WSTART_EXT before it
 };
-inline constexpr std::size_t kTokenTypeCount = static_cast<std::size_t>(TokenType::kLdsConfig) + 1;
+inline constexpr std::size_t kTokenTypeCount = static_cast<std::size_t>(TokenType::kExtension) + 1;
 
 /// The name used in listings, e.g. "WSTART"; gfx9's own names differ ("TIME", "REGCSP", "USERDATA").
 const char* token_name(Generation generation, TokenType type) noexcept;

@@ -1,0 +1,512 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "decode/engine.hpp"
+#include "decode/occupancy.hpp"
+#include "decode/rdna_ops.hpp"
+#include "decode/rdna_waves.hpp"
+#include "decode/register_state.hpp"
+#include "sqtt/rdna.hpp"
+#include "sqtt/reader.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace wavetap::decode {
+namespace {
+
+using sqtt::FieldId;
+using sqtt::Generation;
+using sqtt::Token;
+using sqtt::TokenType;
+
+template <Generation> constexpr const auto& kRowsOf = sqtt::kGfx10Rows;
+template <> constexpr const auto& kRowsOf<Generation::kGfx11> = sqtt::kGfx11Rows;
+template <> constexpr const auto& kRowsOf<Generation::kGfx12> = sqtt::kGfx12Rows;
+template <> constexpr const auto& kRowsOf<Generation::kGfx1250> = sqtt::kGfx1250Rows;
+
+/// The bits of a field, or none where the generation lacks token or field.
+template <Generation kGen> consteval sqtt::BitRange bits_or_none(TokenType type, FieldId id) {
+    for (const sqtt::TokenRow& row : kRowsOf<kGen>) {
+        if (row.type == type) return row.find(id).bits;
+    }
+    return {};
+}
+
+// Codes of WSTART.count that mean a context switch.
+enum class CountKind : std::uint8_t { kNormal, kSave, kRestore, kIgnored };
+CountKind kind_of_count(unsigned count) {
+    if (count < 66 || count > 89) return CountKind::kNormal;
+    switch (count) {
+    case 66:
+    case 67:
+    case 70:
+    case 71:
+        return CountKind::kSave;
+    case 68:
+    case 69:
+    case 72:
+    case 73:
+    case 74:
+    case 75:
+        return CountKind::kRestore;
+    default:
+        return CountKind::kIgnored;
+    }
+}
+
+/// gfx1250: VALU tokens name their wave by its place among those used last.
+class RecentSlots {
+  public:
+    /// The slot at `place`, moved to the front; -1 if nothing was there yet.
+    int use(unsigned place) {
+        const int slot = slots_[place];
+        std::rotate(slots_.begin(), slots_.begin() + place, slots_.begin() + place + 1);
+        return slot;
+    }
+    void touch(unsigned slot) {
+        const auto found = std::find(slots_.begin(), slots_.end(), static_cast<int>(slot));
+        const auto last = found == slots_.end() ? slots_.end() - 1 : found;
+        std::rotate(slots_.begin(), last, last + 1);
+        slots_[0] = static_cast<int>(slot);
+    }
+
+  private:
+    std::array<int, 5> slots_{-1, -1, -1, -1, -1};
+};
+
+template <Generation kGen> class RdnaEngine {
+  public:
+    explicit RdnaEngine(const EngineSetup& setup)
+        : setup_(setup), header_(setup.header), sink_(*setup.sink),
+          diagnostics_(*setup.diagnostics), ops_(make_op_table(setup.header)),
+          stitcher_(setup.header, *setup.code, *setup.diagnostics),
+          registers_(kGen, *setup.code, *setup.sink),
+          occupancy_(*setup.code, *setup.sink, *setup.diagnostics),
+          waves_(setup.header, setup.want_instructions ? &stitcher_ : nullptr, *setup.sink,
+                 *setup.diagnostics) {}
+
+    BlobTotals run();
+
+  private:
+    static constexpr bool kHoldsTokens = kGen == Generation::kGfx10 || kGen == Generation::kGfx11;
+    static constexpr std::size_t kMaxHeld = 64;
+    struct Held {
+        Token token;
+        std::uint64_t time = 0;
+    };
+
+    template <TokenType kToken, FieldId kField> static std::uint64_t wide(const Token& token) {
+        constexpr sqtt::BitRange kBits = bits_or_none<kGen>(kToken, kField);
+        return sqtt::extract(token.bits, kBits);
+    }
+    template <TokenType kToken, FieldId kField> static std::uint32_t get(const Token& token) {
+        static_assert(bits_or_none<kGen>(kToken, kField).width() <= 32);
+        return static_cast<std::uint32_t>(wide<kToken, kField>(token));
+    }
+
+    void advance(const Token& token);
+    void timestamp(const Token& token, StreamPoint at);
+    void hold(const Token& token);
+    void flush();
+    void token(const Token& token, StreamPoint at);
+    template <TokenType kToken> WaveHead place(const Token& token) const;
+    template <TokenType kToken> void wave_start(const Token& token, StreamPoint at);
+    void wave_end(const Token& token, StreamPoint at);
+    void instruction(const Token& token, StreamPoint at);
+    void valu(const Token& token, StreamPoint at);
+    void reg(const Token& token, StreamPoint at);
+    void reg_init(const Token& token, StreamPoint at);
+    void misc(const Token& token, StreamPoint at);
+    template <TokenType kToken> void shader_data(const Token& token, StreamPoint at);
+    template <TokenType kToken> void event_token(const Token& token, StreamPoint at);
+    void new_header(const Token& token, StreamPoint at);
+    void lost(StreamPoint at);
+    void event(StreamPoint at, EventKind kind) {
+        sink_.event({at.time, kind, 0, 0, false, 0, at.offset_bytes});
+    }
+    static QueueKey queue(std::uint32_t me, std::uint32_t pipe) {
+        return {static_cast<std::uint8_t>(me), static_cast<std::uint8_t>(pipe),
+                static_cast<std::uint8_t>((me & 1) * 4 + (pipe & 3))};
+    }
+
+    const EngineSetup& setup_;
+    sqtt::Header header_;
+    RecordSink& sink_;
+    Diagnostics& diagnostics_;
+    OpTable ops_;
+    Stitcher stitcher_;
+    RegisterState registers_;
+    Occupancy occupancy_;
+    RdnaWaves waves_;
+    BlobTotals totals_;
+    RecentSlots recent_;
+    std::array<Held, kMaxHeld> held_;
+    std::size_t held_count_ = 0;
+    std::uint64_t time_ = 0;
+    std::uint8_t cluster_ = 0;
+    bool cluster_ends_ = false;
+};
+
+template <Generation kGen> void RdnaEngine<kGen>::advance(const Token& token) {
+    if constexpr (kGen == Generation::kGfx1250) {
+        if (token.type == TokenType::kValu) {
+            constexpr std::array<std::uint8_t, 16> kClocks{1, 2, 3, 4, 1, 2, 3, 4,
+                                                           1, 2, 3, 4, 1, 2, 1, 2};
+            time_ += kClocks[get<TokenType::kValu, FieldId::kWaveTime>(token)];
+            return;
+        }
+    }
+    time_ += token.delta;
+}
+
+template <Generation kGen> BlobTotals RdnaEngine<kGen>::run() {
+    sqtt::TokenReader reader(kGen, setup_.bytes, setup_.start_bits);
+    bool first = true;
+    for (Token token; reader.next(token);) {
+        ++totals_.tokens[static_cast<std::size_t>(token.type)];
+        if (token.type == TokenType::kNop) continue;
+        advance(token);
+        switch (token.type) {
+        case TokenType::kTime:
+        case TokenType::kMediumTime:
+        case TokenType::kAluExec:
+        case TokenType::kVmemExec:
+        case TokenType::kUtil:
+        case TokenType::kWaveAlloc:
+        case TokenType::kPopcount1:
+        case TokenType::kPopcount3:
+        case TokenType::kLdsConfig:
+        case TokenType::kExtension:
+            break;
+        case TokenType::kTimestamp:
+            timestamp(token, {time_, token.offset_bits / 8});
+            break;
+        default:
+            if constexpr (kHoldsTokens)
+                hold(token);
+            else
+                this->token(token, {time_, token.offset_bits / 8});
+        }
+        if (first && token.type != TokenType::kHeader) {
+            totals_.first_time = time_;
+            first = false;
+        }
+    }
+    flush();
+    const StreamPoint end{time_, reader.offset_bits() / 8};
+    if (reader.truncated()) {
+        totals_.cut_tokens = 1;
+        diagnostics_.add(Fault::kCutToken, end.offset_bytes, time_);
+    }
+    waves_.finish(end);
+    occupancy_.finish(end);
+    totals_.last_time = time_;
+    totals_.instructions = waves_.totals().instructions;
+    totals_.instructions_with_pc = waves_.totals().with_pc;
+    for (const TokenType type :
+         {TokenType::kInst, TokenType::kValu, TokenType::kImm1, TokenType::kImmediate})
+        totals_.instruction_tokens += totals_.tokens[static_cast<std::size_t>(type)];
+    totals_.tokens_without_wave = waves_.totals().tokens_without_wave;
+    totals_.wave_end_without_start = occupancy_.ends_without_start();
+    totals_.counter_frequency_khz = registers_.counter_frequency_khz();
+    return totals_;
+}
+
+// WAVERDY belongs to the clock before its own and so before the other tokens of that clock.
+template <Generation kGen> void RdnaEngine<kGen>::hold(const Token& token) {
+    if (held_count_ != 0 && (held_[0].time != time_ || held_count_ == kMaxHeld)) flush();
+    if (token.type == TokenType::kWaveReady) {
+        this->token(token, {time_ > 0 ? time_ - 1 : 0, token.offset_bits / 8});
+        return;
+    }
+    held_[held_count_++] = {token, time_};
+}
+
+template <Generation kGen> void RdnaEngine<kGen>::flush() {
+    for (std::size_t i = 0; i < held_count_; ++i)
+        token(held_[i].token, {held_[i].time, held_[i].token.offset_bits / 8});
+    held_count_ = 0;
+}
+
+template <Generation kGen> void RdnaEngine<kGen>::lost(StreamPoint at) {
+    flush();
+    event(at, EventKind::kPacketsLost);
+    diagnostics_.add(Fault::kPacketsLost, at.offset_bytes, at.time);
+    occupancy_.packets_lost();
+    waves_.packets_lost();
+}
+
+template <Generation kGen> void RdnaEngine<kGen>::timestamp(const Token& token, StreamPoint at) {
+    constexpr auto kToken = TokenType::kTimestamp;
+    const std::uint64_t value = wide<kToken, FieldId::kValue>(token);
+    if constexpr (kGen == Generation::kGfx10) {
+        const std::uint32_t type = get<kToken, FieldId::kType>(token);
+        if (type == 1) time_ += value;
+        if (type == 2) sink_.realtime({at.time, value});
+    } else {
+        const bool realtime = get<kToken, FieldId::kRealtime>(token) != 0;
+        const bool packets_lost = get<kToken, FieldId::kPacketsLost>(token) != 0;
+        if (realtime) {
+            if (!packets_lost) sink_.realtime({at.time, value});
+            return;
+        }
+        time_ += value;
+        if (packets_lost) lost({time_, at.offset_bytes});
+    }
+}
+
+template <Generation kGen>
+template <TokenType kToken>
+WaveHead RdnaEngine<kGen>::place(const Token& token) const {
+    WaveHead head;
+    head.sa = static_cast<std::uint8_t>(get<kToken, FieldId::kSa>(token));
+    head.cu = static_cast<std::uint8_t>(get<kToken, FieldId::kCu>(token));
+    head.simd = static_cast<std::uint8_t>(get<kToken, FieldId::kSimd>(token));
+    head.slot = static_cast<std::uint8_t>(get<kToken, FieldId::kSlot>(token));
+    head.on_target = head.sa == header_.target_sa && head.cu == header_.target_cu &&
+                     (header_.simd_mask >> head.simd & 1) != 0;
+    return head;
+}
+
+template <Generation kGen>
+template <TokenType kToken>
+void RdnaEngine<kGen>::wave_start(const Token& token, StreamPoint at) {
+    WaveHead head = place<kToken>(token);
+    head.me = static_cast<std::uint8_t>(get<kToken, FieldId::kMe>(token));
+    head.pipe = static_cast<std::uint8_t>(get<kToken, FieldId::kPipe>(token));
+    head.count = static_cast<std::uint8_t>(get<kToken, FieldId::kCount>(token));
+    bool is_ext = false;
+    if constexpr (kToken == TokenType::kWaveStartExt &&
+                  (kGen == Generation::kGfx12 || kGen == Generation::kGfx1250)) {
+        is_ext = get<kToken, FieldId::kExtIsLds>(token) == 0;
+        if (is_ext)
+            head.workgroup = static_cast<std::uint8_t>(get<kToken, FieldId::kWorkgroup>(token));
+    }
+    const CountKind kind = kind_of_count(head.count);
+    if (kind == CountKind::kIgnored) return;
+    const std::uint64_t entry = registers_.entry_address((head.me & 1U) * 4U + (head.pipe & 3U));
+    if (kind == CountKind::kNormal) {
+        head.cluster = cluster_;
+        if (cluster_ends_) cluster_ = 0;
+        cluster_ends_ = false;
+        occupancy_.start(at, head, entry, is_ext);
+        if (head.on_target) waves_.start(at, head);
+    } else if (kind == CountKind::kSave) {
+        occupancy_.pause(at, head);
+        if (head.on_target) waves_.save(at, head);
+    } else {
+        occupancy_.resume(at, head, entry);
+        if (head.on_target) waves_.restore(at, head);
+    }
+}
+
+template <Generation kGen> void RdnaEngine<kGen>::wave_end(const Token& token, StreamPoint at) {
+    const WaveHead head = place<TokenType::kWaveEnd>(token);
+    if (!occupancy_.end(at, head)) occupancy_.end_without_start(at, head);
+    if (head.on_target) waves_.end(at, head.slot);
+}
+
+template <Generation kGen> void RdnaEngine<kGen>::instruction(const Token& token, StreamPoint at) {
+    constexpr auto kToken = TokenType::kInst;
+    const std::uint32_t slot = get<kToken, FieldId::kSlot>(token);
+    const std::uint32_t code = get<kToken, FieldId::kOp>(token);
+    const OpRow& op = ops_[code];
+    if constexpr (kGen == Generation::kGfx1250) {
+        if (code >= 10 && code <= 14) recent_.touch(slot);
+    }
+    if (op.kind == OpKind::kOther) {
+        sink_.other_simd({at.time, op.category, op.cycles});
+    } else if (op.kind == OpKind::kUnknown) {
+        diagnostics_.add(Fault::kUnknownInstructionCode, at.offset_bytes, at.time);
+    } else if (op.kind != OpKind::kIgnored) {
+        waves_.instruction(at, slot, op);
+    }
+}
+
+template <Generation kGen> void RdnaEngine<kGen>::valu(const Token& token, StreamPoint at) {
+    static constexpr OpRow kValu{OpKind::kNormal, Category::kValu, OpSource::kReal, 1};
+    if constexpr (kGen == Generation::kGfx1250) {
+        constexpr std::array<std::uint8_t, 16> kPlaces{0, 0, 0, 0, 1, 1, 1, 1,
+                                                       2, 2, 2, 2, 3, 3, 4, 4};
+        const int slot = recent_.use(kPlaces[get<TokenType::kValu, FieldId::kWaveTime>(token)]);
+        if (slot >= 0)
+            waves_.instruction(at, static_cast<unsigned>(slot), kValu);
+        else
+            diagnostics_.add(Fault::kTokenWithoutWave, at.offset_bytes, at.time);
+    } else {
+        waves_.instruction(at, get<TokenType::kValu, FieldId::kSlot>(token), kValu);
+    }
+}
+
+template <Generation kGen> void RdnaEngine<kGen>::reg(const Token& token, StreamPoint at) {
+    constexpr auto kToken = TokenType::kReg;
+    if (get<kToken, FieldId::kDropped>(token) != 0)
+        diagnostics_.add(Fault::kRegistersDropped, at.offset_bytes, at.time);
+    const QueueKey key =
+        queue(get<kToken, FieldId::kMe>(token), get<kToken, FieldId::kPipe>(token));
+    const std::uint32_t address = get<kToken, FieldId::kAddress>(token);
+    const std::uint32_t data = get<kToken, FieldId::kData>(token);
+    // gfx10 sets the bit on user-data writes too.
+    const bool user_data = kGen == Generation::kGfx10 && address >= 0xC340 && address <= 0xC343;
+    if (get<kToken, FieldId::kCsSpace>(token) != 0 && !user_data)
+        registers_.write_compute(at, key, address, data);
+    else
+        registers_.write_other(at, key, address, data);
+}
+
+template <Generation kGen> void RdnaEngine<kGen>::reg_init(const Token& token, StreamPoint at) {
+    constexpr auto kToken = TokenType::kRegInit;
+    const std::uint32_t data = get<kToken, FieldId::kData>(token);
+    if (get<kToken, FieldId::kType>(token) != 2 || (data & 1) == 0) return;
+    registers_.dispatch(
+        at, queue(get<kToken, FieldId::kMe>(token), get<kToken, FieldId::kPipe>(token)), data);
+}
+
+template <Generation kGen> void RdnaEngine<kGen>::misc(const Token& token, StreamPoint at) {
+    constexpr auto kToken = TokenType::kMisc;
+    std::uint32_t flags = get<kToken, FieldId::kFlags>(token);
+    if constexpr (kGen == Generation::kGfx1250) {
+        // The reserved bit of the older layout is not there.
+        flags = (flags & 3) | (flags >> 2) << 3;
+        if (get<kToken, FieldId::kClusterFirst>(token) != 0 ||
+            get<kToken, FieldId::kClusterLast>(token) != 0) {
+            cluster_ = static_cast<std::uint8_t>(get<kToken, FieldId::kCluster>(token));
+            cluster_ends_ = get<kToken, FieldId::kClusterLast>(token) != 0;
+        }
+    }
+    if (flags == 0) return;
+    const auto has = [flags](unsigned bit) { return (flags >> bit & 1) != 0; };
+    if (has(sqtt::kMiscLostOrSample)) {
+        if (kGen == Generation::kGfx10)
+            lost(at);
+        else
+            event(at, EventKind::kCounterSample);
+    }
+    if (has(sqtt::kMiscRinse)) event(at, EventKind::kCacheRinse);
+    if (has(sqtt::kMiscSaveContext)) {
+        event(at, EventKind::kSaveContext);
+        waves_.save_context();
+    }
+    if (has(sqtt::kMiscStallBegin)) event(at, EventKind::kStallBegin);
+    if (has(sqtt::kMiscStallEnd)) event(at, EventKind::kStallEnd);
+    if (has(sqtt::kMiscThrottleBegin)) event(at, EventKind::kThrottleBegin);
+    if (has(sqtt::kMiscThrottleEnd)) event(at, EventKind::kThrottleEnd);
+}
+
+template <Generation kGen>
+template <TokenType kToken>
+void RdnaEngine<kGen>::shader_data(const Token& token, StreamPoint at) {
+    if (get<kToken, FieldId::kExec>(token) != 0) return; // a report of the EXEC population
+    const WaveHead head = place<kToken>(token);
+    sink_.shader_data({at.time, get<kToken, FieldId::kData>(token), head.sa, head.cu, head.simd,
+                       head.slot, kToken == TokenType::kShaderDataShort,
+                       get<kToken, FieldId::kKind>(token) != 0});
+}
+
+template <Generation kGen>
+template <TokenType kToken>
+void RdnaEngine<kGen>::event_token(const Token& token, StreamPoint at) {
+    registers_.event(at,
+                     queue(get<kToken, FieldId::kMe>(token), get<kToken, FieldId::kPipe>(token)),
+                     get<kToken, FieldId::kEventId>(token));
+}
+
+template <Generation kGen> void RdnaEngine<kGen>::new_header(const Token& token, StreamPoint at) {
+    if (token.offset_bits == setup_.start_bits || token.bits.low == header_.raw) return;
+    const auto parsed = sqtt::parse_header(token.bits.low);
+    diagnostics_.add(Fault::kHeaderChanged, at.offset_bytes, at.time);
+    if (!parsed || parsed->generation != kGen) return;
+    header_ = *parsed;
+    ops_ = make_op_table(header_);
+}
+
+template <Generation kGen> void RdnaEngine<kGen>::token(const Token& token, StreamPoint at) {
+    switch (token.type) {
+    case TokenType::kValu:
+        valu(token, at);
+        break;
+    case TokenType::kInst:
+        instruction(token, at);
+        break;
+    case TokenType::kImm1:
+        waves_.immediate(at, get<TokenType::kImm1, FieldId::kSlot>(token));
+        break;
+    case TokenType::kImmediate: {
+        std::uint32_t mask = get<TokenType::kImmediate, FieldId::kMask>(token);
+        for (unsigned slot = 0; mask != 0; ++slot, mask >>= 1) {
+            if ((mask & 1) != 0) waves_.immediate(at, slot);
+        }
+        break;
+    }
+    case TokenType::kWaveReady: {
+        std::uint32_t mask = get<TokenType::kWaveReady, FieldId::kMask>(token);
+        for (unsigned slot = 0; mask != 0; ++slot, mask >>= 1) {
+            if ((mask & 1) != 0) waves_.ready(at, slot);
+        }
+        break;
+    }
+    case TokenType::kNewPc: {
+        if (get<TokenType::kNewPc, FieldId::kError>(token) != 0)
+            diagnostics_.add(Fault::kErrorPc, at.offset_bytes, at.time);
+        const std::uint64_t pc = wide<TokenType::kNewPc, FieldId::kPc>(token) << 2;
+        waves_.new_pc(at, get<TokenType::kNewPc, FieldId::kSlot>(token),
+                      setup_.code->attribute(pc & ((std::uint64_t{1} << 48) - 1)));
+        break;
+    }
+    case TokenType::kWaveStart:
+        wave_start<TokenType::kWaveStart>(token, at);
+        break;
+    case TokenType::kWaveStartExt:
+        wave_start<TokenType::kWaveStartExt>(token, at);
+        break;
+    case TokenType::kWaveEnd:
+        wave_end(token, at);
+        break;
+    case TokenType::kReg:
+        reg(token, at);
+        break;
+    case TokenType::kRegInit:
+        reg_init(token, at);
+        break;
+    case TokenType::kMisc:
+        misc(token, at);
+        break;
+    case TokenType::kShaderData:
+        shader_data<TokenType::kShaderData>(token, at);
+        break;
+    case TokenType::kShaderDataShort:
+        shader_data<TokenType::kShaderDataShort>(token, at);
+        break;
+    case TokenType::kEvent:
+        event_token<TokenType::kEvent>(token, at);
+        break;
+    case TokenType::kEventSync:
+        event_token<TokenType::kEventSync>(token, at);
+        break;
+    case TokenType::kHeader:
+        new_header(token, at);
+        break;
+    default:
+        diagnostics_.add(Fault::kUnknownToken, at.offset_bytes, at.time);
+        break;
+    }
+}
+
+} // namespace
+
+BlobTotals decode_rdna(const EngineSetup& setup) {
+    switch (setup.header.generation) {
+    case Generation::kGfx9:
+    case Generation::kGfx10:
+        return RdnaEngine<Generation::kGfx10>(setup).run();
+    case Generation::kGfx11:
+        return RdnaEngine<Generation::kGfx11>(setup).run();
+    case Generation::kGfx12:
+        return RdnaEngine<Generation::kGfx12>(setup).run();
+    case Generation::kGfx1250:
+        return RdnaEngine<Generation::kGfx1250>(setup).run();
+    }
+    return {};
+}
+
+} // namespace wavetap::decode

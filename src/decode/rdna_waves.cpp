@@ -1,0 +1,272 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "decode/rdna_waves.hpp"
+
+#include <algorithm>
+
+namespace wavetap::decode {
+namespace {
+
+constexpr std::uint8_t c(Category category) {
+    return static_cast<std::uint8_t>(category);
+}
+std::uint32_t to_u32(std::uint64_t value) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, 0xFFFFFFFF));
+}
+std::uint64_t above(std::uint64_t a, std::uint64_t b) {
+    return a > b ? a - b : 0;
+}
+
+} // namespace
+
+void RdnaWaves::set(Wave& wave, WaveState state, std::uint64_t time) const {
+    if (time > wave.last) {
+        const std::uint64_t clocks = time - wave.last;
+        if (!wave.timeline.empty() && wave.timeline.back().state == wave.state)
+            wave.timeline.back().clocks += clocks;
+        else
+            wave.timeline.push_back({wave.state, clocks});
+        wave.last = time;
+    }
+    wave.state = state;
+}
+
+void RdnaWaves::begin(Wave& wave, StreamPoint at, const WaveHead& head) {
+    wave.present = true;
+    wave.complete = false;
+    wave.trapped = false;
+    wave.barrier_open = false;
+    wave.scale_next = false;
+    wave.replay_pending = false;
+    wave.replay_time = 0;
+    wave.state = WaveState::kIdle;
+    wave.last = at.time;
+    wave.head = head;
+    wave.list.clear();
+    wave.anchors.clear();
+    wave.timeline.clear();
+}
+
+void RdnaWaves::start(StreamPoint at, const WaveHead& head) {
+    Wave& wave = waves_[head.slot & 31];
+    if (wave.present) {
+        if (!wave.complete) diagnostics_->add(Fault::kStartOfLiveWave, at.offset_bytes, at.time);
+        deliver(wave, at);
+    }
+    begin(wave, at, head);
+    wave.anchors.add_known(0, head.entry);
+}
+
+void RdnaWaves::save(StreamPoint at, const WaveHead& head) {
+    Wave& wave = waves_[head.slot & 31];
+    if (!wave.present || wave.complete) return;
+    wave.trapped = true;
+    ++wave.head.contexts;
+    wave.list.push(at.time, c(Category::kTrap), 1, 0);
+}
+
+void RdnaWaves::restore(StreamPoint at, const WaveHead& head) {
+    Wave& wave = waves_[head.slot & 31];
+    if (wave.present && wave.complete) deliver(wave, at);
+    if (!wave.present) {
+        begin(wave, at, head);
+        wave.head.start_seen = false;
+    }
+    const std::size_t size = wave.list.size();
+    if (size != 0 && wave.list.is(size - 1, Category::kTrap))
+        wave.list.durations[size - 1] = std::max(
+            wave.list.durations[size - 1], to_u32(above(at.time + 1, wave.list.times[size - 1])));
+    wave.trapped = true;
+    ++wave.head.contexts;
+}
+
+void RdnaWaves::save_context() {
+    for (Wave& wave : waves_)
+        wave.trapped = wave.trapped || (wave.present && !wave.complete);
+}
+
+void RdnaWaves::packets_lost() {
+    for (Wave& wave : waves_) {
+        if (wave.present && !wave.complete) wave.anchors.add_broken(wave.list.size());
+    }
+}
+
+RdnaWaves::Wave* RdnaWaves::active(StreamPoint at, unsigned slot) {
+    Wave& wave = waves_[slot & 31];
+    if (!wave.present || wave.complete) {
+        ++totals_.tokens_without_wave;
+        diagnostics_->add(Fault::kTokenWithoutWave, at.offset_bytes, at.time);
+        return nullptr;
+    }
+    return &wave;
+}
+
+void RdnaWaves::close_barrier(Wave& wave, std::uint64_t time) const {
+    if (!wave.barrier_open) return;
+    wave.barrier_open = false;
+    const std::size_t size = wave.list.size();
+    if (size == 0 || !wave.list.is(size - 1, Category::kImmed)) return;
+    set(wave, WaveState::kWait, wave.list.end(size - 1));
+    set(wave, WaveState::kExec, time + 1);
+    wave.list.durations[size - 1] = to_u32(above(time, wave.list.times[size - 1]));
+    wave.list.categories[size - 1] = c(Category::kMsg);
+}
+
+void RdnaWaves::append(Wave& wave, std::uint64_t time, const OpRow& op) const {
+    std::uint64_t issue = time;
+    std::uint32_t cycles = op.cycles;
+    if (wave.scale_next) {
+        wave.scale_next = false;
+        issue -= issue > 0 ? 1 : 0;
+        ++cycles;
+    }
+    std::uint64_t begin = issue;
+    if (wave.state == WaveState::kStall && wave.last < issue) {
+        begin = wave.last;
+        wave.replay_pending = false;
+    }
+    const std::uint64_t stall = issue - begin;
+    wave.list.push(begin, c(op.category), to_u32(cycles + stall), to_u32(stall));
+    set(wave, WaveState::kExec, time);
+}
+
+void RdnaWaves::immediate(Wave& wave, std::uint64_t time) const {
+    close_barrier(wave, time);
+    if (wave.trapped) return;
+    const std::size_t size = wave.list.size();
+    const std::uint64_t begin = size == 0 ? time : std::min(time, wave.list.end(size - 1));
+    const std::uint64_t stall = time - begin;
+    wave.list.push(begin, c(Category::kImmed), to_u32(stall + 1), to_u32(stall));
+    set(wave, WaveState::kWait, begin);
+    set(wave, WaveState::kExec, time + 1);
+}
+
+void RdnaWaves::replay(Wave& wave, std::uint64_t time) const {
+    InstructionList& list = wave.list;
+    while (!list.empty() && list.is(list.size() - 1, Category::kImmed))
+        list.pop();
+    if (list.empty()) return;
+    const std::size_t i = list.size() - 1;
+    const std::uint64_t back = above(list.times[i], 1);
+    while (!wave.timeline.empty() && wave.last > back) {
+        TimelinePiece& piece = wave.timeline.back();
+        const std::uint64_t cut = std::min(piece.clocks, wave.last - back);
+        piece.clocks -= cut;
+        wave.last -= cut;
+        if (piece.clocks == 0) wave.timeline.pop_back();
+    }
+    if (list.is(i, Category::kVmem) || list.is(i, Category::kLds) || list.is(i, Category::kSmem))
+        list.pop();
+    wave.state = WaveState::kStall;
+    wave.replay_pending = true;
+    wave.replay_time = time;
+}
+
+void RdnaWaves::return_from_trap(Wave& wave, std::uint64_t time) const {
+    wave.anchors.add_waiting(wave.list.size());
+    wave.trapped = false;
+    const std::size_t size = wave.list.size();
+    if (size == 0 || !wave.list.is(size - 1, Category::kTrap)) return;
+    wave.list.durations[size - 1] =
+        std::max(wave.list.durations[size - 1], to_u32(above(time + 1, wave.list.times[size - 1])));
+}
+
+void RdnaWaves::instruction(StreamPoint at, unsigned slot, const OpRow& op) {
+    Wave* wave = active(at, slot);
+    if (wave == nullptr) return;
+    if (op.kind == OpKind::kReturn) {
+        return_from_trap(*wave, at.time);
+        return;
+    }
+    close_barrier(*wave, at.time);
+    if (wave->trapped) return;
+    switch (op.kind) {
+    case OpKind::kNormal:
+        append(*wave, at.time, op);
+        break;
+    case OpKind::kNewPc:
+        append(*wave, at.time, op);
+        wave->anchors.add_waiting(wave->list.size());
+        break;
+    case OpKind::kBarrier:
+        immediate(*wave, at.time);
+        wave->barrier_open = opens_barrier_;
+        break;
+    case OpKind::kTrap:
+        append(*wave, at.time, op);
+        wave->trapped = true;
+        break;
+    case OpKind::kFatal:
+        append(*wave, at.time, op);
+        break;
+    case OpKind::kReplay:
+        replay(*wave, at.time);
+        break;
+    case OpKind::kScale:
+        wave->scale_next = true;
+        break;
+    default:
+        break;
+    }
+}
+
+void RdnaWaves::ready(StreamPoint at, unsigned slot) {
+    Wave& wave = waves_[slot & 31];
+    if (!wave.present || wave.complete) return;
+    close_barrier(wave, above(at.time, 1));
+    if (wave.replay_pending || (wave.replay_time != 0 && wave.replay_time >= at.time)) return;
+    set(wave, WaveState::kStall, at.time);
+}
+
+void RdnaWaves::new_pc(StreamPoint at, unsigned slot, PcRef pc) {
+    Wave& wave = waves_[slot & 31];
+    if (!wave.present || wave.trapped || wave.anchors.empty()) return;
+    if (!wave.complete) close_barrier(wave, at.time);
+    wave.anchors.arrived(wave.list.size(), pc);
+}
+
+void RdnaWaves::end(StreamPoint at, unsigned slot) {
+    Wave& wave = waves_[slot & 31];
+    if (!wave.present || wave.complete) return;
+    set(wave, WaveState::kEmpty, at.time);
+    wave.complete = true;
+    wave.head.end = at.time;
+    wave.head.record_end = at.time;
+    const std::size_t size = wave.list.size();
+    if (size == 0 || wave.trapped || wave.list.end(size - 1) >= at.time) return;
+    const std::uint64_t begin = wave.list.end(size - 1);
+    wave.list.push(begin, c(Category::kMsg), to_u32(at.time - begin), 0);
+}
+
+void RdnaWaves::deliver(Wave& wave, StreamPoint at) {
+    wave.present = false;
+    wave.head.complete = wave.complete;
+    InstructionList& list = wave.list;
+    if (!wave.complete) {
+        diagnostics_->add(Fault::kUnfinishedWave, at.offset_bytes, wave.head.start);
+        std::uint64_t end = wave.head.start;
+        for (std::size_t i = 0; i < list.size(); ++i)
+            end = std::max(end, list.end(i) + 4);
+        wave.head.end = wave.head.record_end = end;
+    }
+    totals_.instructions += list.size();
+    WaveView view{wave.head, list, {}, {}, wave.timeline, {}, false, 0};
+    if (stitcher_ != nullptr && !list.empty()) {
+        stitcher_->run(list, wave.anchors, wave.timeline, wave.head.start, at.offset_bytes);
+        totals_.with_pc += stitcher_->placed;
+        view.pcs = stitcher_->pcs;
+        view.has_pc = stitcher_->has_pc;
+        view.stitched = stitcher_->complete;
+        view.lines_without_token = stitcher_->lines_without_token;
+        view.excluded_barrier_waits = stitcher_->barrier_waits;
+    }
+    sink_->wave(view);
+}
+
+void RdnaWaves::finish(StreamPoint at) {
+    for (Wave& wave : waves_) {
+        if (wave.present) deliver(wave, at);
+    }
+}
+
+} // namespace wavetap::decode
