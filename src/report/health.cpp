@@ -120,10 +120,6 @@ EngineHealth judge(const Blob& blob) {
         if (std::string_view(diagnostic.severity) == "info") continue;
         health.losses.push_back({diagnostic.kind, diagnostic.advice, diagnostic.count,
                                  diagnostic.first_offset_bytes, diagnostic.first_time});
-        health.advice.push_back(std::string(diagnostic.kind) + " x " +
-                                with_commas(diagnostic.count) + ", first at offset " +
-                                format_hex(diagnostic.first_offset_bytes) + ", clock " +
-                                with_commas(diagnostic.first_time) + ". " + diagnostic.advice);
     }
     advise_on_waves(health);
     return health;

@@ -50,8 +50,8 @@ struct EngineHealth {
     StopReason stop = StopReason::kEnd;
     std::vector<Loss> losses;
     std::optional<std::string> error; ///< the bytes could not be read or decoded
-    std::vector<std::string> advice;  ///< sentences; empty when all is well
-    bool good() const { return advice.empty(); }
+    std::vector<std::string> advice;  ///< sentences about everything else than `losses`
+    bool good() const { return advice.empty() && losses.empty(); }
 };
 
 struct Health {

@@ -7,8 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <tuple>
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace wavetap::report {
 namespace {
@@ -23,16 +26,22 @@ std::string share_of(std::uint64_t part, std::uint64_t whole) {
 
 /// The runs of one engine of one context in one process.
 struct Group {
-    std::uint64_t runs = 0, good_runs = 0, bytes = 0, zeros = 0, waves = 0, on_target = 0,
-                  foreign = 0, lost = 0;
+    std::uint64_t runs = 0, bytes = 0, zeros = 0, waves = 0, on_target = 0, foreign = 0, lost = 0;
     std::map<std::string, std::uint64_t> stops;
     std::string target;
-    std::map<std::string, std::uint64_t> advice;
+};
+
+/// One remark about several engines of a context.
+struct Remark {
+    std::set<std::uint32_t> engines;
+    std::uint64_t runs = 0;
+    std::uint64_t count = 0;             ///< of a loss
+    const EngineHealth* first = nullptr; ///< where the loss was first seen
+    Loss loss;
 };
 
 void add_to(Group& group, const EngineHealth& engine) {
     ++group.runs;
-    group.good_runs += engine.good();
     group.bytes += engine.bytes;
     group.zeros += engine.zero_tail_bytes;
     group.waves += engine.waves;
@@ -42,8 +51,55 @@ void add_to(Group& group, const EngineHealth& engine) {
         group.lost += loss.count;
     ++group.stops[stop_reason_name(engine.stop)];
     group.target = engine.detail ? std::to_string(engine.cu) : "-";
-    for (const std::string& sentence : engine.advice)
-        ++group.advice[sentence];
+}
+
+std::string engine_list(const std::set<std::uint32_t>& engines) {
+    std::string text;
+    for (auto first = engines.begin(); first != engines.end();) {
+        auto last = first;
+        auto next = std::next(first);
+        while (next != engines.end() && *next == *last + 1)
+            last = next++;
+        text += (text.empty() ? "" : ",") + std::to_string(*first);
+        if (last != first) text += (*last == *first + 1 ? "," : "-") + std::to_string(*last);
+        first = next;
+    }
+    return text;
+}
+
+/// What is to be said about one context: the same sentence about many engines is said once.
+std::string remarks_text(const std::string& context, const std::vector<const EngineHealth*>& all) {
+    std::map<std::string, Remark> sentences;
+    std::map<std::string, Remark> losses;
+    for (const EngineHealth* engine : all) {
+        for (const std::string& sentence : engine->advice) {
+            sentences[sentence].engines.insert(engine->se);
+            ++sentences[sentence].runs;
+        }
+        for (const Loss& loss : engine->losses) {
+            Remark& remark = losses[loss.kind];
+            if (remark.first == nullptr) {
+                remark.first = engine;
+                remark.loss = loss;
+            }
+            remark.engines.insert(engine->se);
+            remark.count += loss.count;
+        }
+    }
+    std::string text;
+    for (const auto& [sentence, remark] : sentences)
+        text += wrapped(context + ", SE " + engine_list(remark.engines) + ", " +
+                            counted(remark.runs, "recording") + ": " + sentence,
+                        2);
+    for (const auto& [kind, remark] : losses)
+        text += wrapped(context + ", SE " + engine_list(remark.engines) + ": " + kind + " x " +
+                            with_commas(remark.count) + ", first in run " +
+                            std::to_string(remark.first->run) + " on SE " +
+                            std::to_string(remark.first->se) + " at byte " +
+                            with_commas(remark.loss.first_offset_bytes) + ", clock " +
+                            with_commas(remark.loss.first_time) + ". " + remark.loss.advice,
+                        2);
+    return text;
 }
 
 std::string stops_text(const Group& group) {
@@ -92,12 +148,16 @@ json engine_json(const EngineHealth& engine) {
 
 } // namespace
 
-std::string to_text(const Health& health) {
-    std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, Group> groups;
-    for (const EngineHealth& engine : health.engines)
-        add_to(groups[{engine.dir, engine.context, engine.se}], engine);
+namespace {
 
-    std::string text = timing_line(health.timing);
+/// Table and remarks of one process folder.
+std::string folder_text(const std::vector<const EngineHealth*>& engines) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Group> groups;
+    std::map<std::uint32_t, std::vector<const EngineHealth*>> contexts;
+    for (const EngineHealth* engine : engines) {
+        add_to(groups[{engine->context, engine->se}], *engine);
+        contexts[engine->context].push_back(engine);
+    }
     Table table({{"context"},
                  {"SE"},
                  {"CU"},
@@ -109,29 +169,36 @@ std::string to_text(const Health& health) {
                  {"foreign"},
                  {"lost"},
                  {"stopped by", Align::kLeft}});
-    std::size_t good = 0;
-    std::string remarks;
-    std::string dir;
-    for (const auto& [key, group] : groups) {
-        const auto& [group_dir, context, se] = key;
-        good += group.good_runs == group.runs;
-        table.row({std::to_string(context), std::to_string(se), group.target,
+    for (const auto& [key, group] : groups)
+        table.row({std::to_string(key.first), std::to_string(key.second), group.target,
                    with_commas(group.runs), with_commas(group.bytes),
                    share_of(group.zeros, group.bytes), with_commas(group.waves),
                    with_commas(group.on_target), with_commas(group.foreign),
                    with_commas(group.lost), stops_text(group)});
-        for (const auto& [sentence, count] : group.advice)
-            remarks += wrapped("context " + std::to_string(context) + ", SE " + std::to_string(se) +
-                                   " (" + std::to_string(count) + " of " +
-                                   counted(group.runs, "run") + "): " + sentence,
-                               2);
+    std::string text = table.text();
+    for (const auto& [context, list] : contexts)
+        text += remarks_text("context " + std::to_string(context), list);
+    return text;
+}
+
+} // namespace
+
+std::string to_text(const Health& health) {
+    std::map<std::string, std::vector<const EngineHealth*>> folders;
+    for (const EngineHealth& engine : health.engines)
+        folders[engine.dir].push_back(&engine);
+    std::string text = timing_line(health.timing);
+    for (const auto& [dir, engines] : folders) {
+        if (folders.size() > 1) text += "\n" + dir + "\n";
+        text += folder_text(engines);
     }
-    if (!table.empty()) text += table.text();
-    text += remarks;
     for (const std::string& problem : health.problems)
         text += wrapped(problem, 2);
-    text += std::to_string(good) + " of " + std::to_string(groups.size()) +
-            " engines of contexts recorded all they were asked for\n";
+    const auto good = static_cast<std::uint64_t>(
+        std::count_if(health.engines.begin(), health.engines.end(),
+                      [](const EngineHealth& engine) { return engine.good(); }));
+    text += with_commas(good) + " of " + counted(health.engines.size(), "engine recording") +
+            " hold all that was asked for\n";
     return text;
 }
 

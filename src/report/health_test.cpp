@@ -86,9 +86,13 @@ TEST_F(HealthTest, LossesTellWhereAndInfoIsNoLoss) {
     const EngineHealth health = judge(blob);
     ASSERT_EQ(health.losses.size(), 1u);
     EXPECT_EQ(health.losses[0].first_offset_bytes, 0x40u);
-    EXPECT_THAT(
-        health.advice,
-        ElementsAre("packets-lost x 2, first at offset 0x40, clock 77. Use a larger buffer."));
+    EXPECT_EQ(health.losses[0].first_time, 77u);
+    EXPECT_FALSE(health.good());
+    Health all;
+    all.engines = {health, health};
+    all.engines[1].se = 1;
+    EXPECT_THAT(to_text(all), HasSubstr("context 3, SE 0,1: packets-lost x 4, first in run 5 on "
+                                        "SE 0 at byte 64, clock 77."));
 }
 
 TEST_F(HealthTest, ErrorsAndImpossibleSizes) {
@@ -110,9 +114,9 @@ TEST_F(HealthTest, TextAndJson) {
     health.good = false;
     const std::string text = to_text(health);
     EXPECT_THAT(text, ::testing::StartsWith("timing: modelled"));
-    EXPECT_THAT(text, HasSubstr("context 3, SE 1 (1 of 1 run): No wave started"));
+    EXPECT_THAT(text, HasSubstr("context 3, SE 1, 1 recording: No wave started"));
     EXPECT_THAT(text, HasSubstr("process 42 was killed"));
-    EXPECT_THAT(text, HasSubstr("1 of 2 engines of contexts recorded all they were asked for"));
+    EXPECT_THAT(text, HasSubstr("1 of 2 engine recordings hold all that was asked for"));
     const auto json = nlohmann::json::parse(to_json(health));
     EXPECT_EQ(json["format"], "wavetap-health");
     EXPECT_EQ(json["version"], 1);

@@ -133,10 +133,10 @@ struct HotSpotBuilder::Impl {
     void add_wave(const Blob& blob, const decode::WaveRecord& wave) {
         KernelRow& kernel = kernel_of(blob, wave);
         CuRow& place = cu(blob.agent->index, blob.se, wave.sa, wave.cu);
-        const bool has_detail = wave.on_target || !wave.instructions.empty();
+        const bool on_target = wave.on_target || !wave.instructions.empty();
         for (std::uint64_t* waves : {&spots.waves, &kernel.waves, &place.waves})
             ++*waves;
-        if (!has_detail) return;
+        if (!on_target) return;
         for (std::uint64_t* waves :
              {&spots.waves_on_target, &kernel.waves_on_target, &place.waves_on_target})
             ++*waves;
@@ -290,6 +290,8 @@ HotSpots HotSpotBuilder::finish() {
     impl.fill_instructions();
     impl.fill_lines();
     impl.fill_coverage();
+    for (std::uint32_t i = 0; i < impl.code.size(); ++i)
+        impl.spots.objects.push_back({impl.code.uri(i), impl.code.object(i).gfx()});
     for (auto& [key, row] : impl.kernels)
         impl.spots.by_kernel.push_back(std::move(row));
     for (auto& [key, row] : impl.cus)

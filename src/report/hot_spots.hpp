@@ -100,11 +100,17 @@ struct Fault { ///< a diagnostic of the decoder, summed over blobs
     std::uint64_t count = 0, blobs = 0;
 };
 
+struct ObjectRow { ///< by number of the CodeTable
+    std::string uri, gfx;
+};
+
 struct HotSpots {
     std::vector<std::string> dirs;
+    std::vector<ObjectRow> objects;
     std::string timing; ///< "modelled", "hardware" or "mixed"
     std::uint64_t processes = 0, contexts = 0, runs = 0, blobs = 0, bytes = 0;
-    std::uint64_t waves = 0, waves_on_target = 0;
+    std::uint64_t waves = 0;
+    std::uint64_t waves_on_target = 0; ///< on the CU and SIMD whose instructions are recorded
     std::uint64_t instructions = 0;
     std::uint64_t instructions_foreign = 0;    ///< executed in no recorded code object
     std::uint64_t instructions_without_pc = 0; ///< not matched to the program

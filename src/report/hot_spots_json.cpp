@@ -101,6 +101,9 @@ json cu_rows(const HotSpots& spots) {
 }
 
 json summary(const HotSpots& spots) {
+    json objects = json::array();
+    for (const ObjectRow& row : spots.objects)
+        objects.push_back({{"uri", row.uri}, {"chip", row.gfx}});
     json coverage = json::array();
     for (const Coverage& row : spots.coverage)
         coverage.push_back({{"agent", row.agent},
@@ -128,6 +131,7 @@ json summary(const HotSpots& spots) {
             {"instructions_in_no_code_object", spots.instructions_foreign},
             {"instructions_without_pc", spots.instructions_without_pc},
             {"latency", spots.latency},
+            {"code_objects", std::move(objects)},
             {"coverage", std::move(coverage)},
             {"diagnostics", std::move(faults)},
             {"problems", spots.problems}};

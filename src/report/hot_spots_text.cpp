@@ -16,6 +16,7 @@ namespace {
 using Align = Table::Align;
 
 constexpr std::size_t kMostProblems = 8;
+constexpr std::size_t kInstructionColumns = 34;
 
 std::string position(const std::vector<code::SourceLine>& source) {
     if (source.empty()) return "";
@@ -37,8 +38,8 @@ std::string summary(const HotSpots& spots) {
     for (const Coverage& coverage : spots.coverage)
         text += coverage_line(coverage);
     text += counted(spots.waves, "wave") + " seen, " + with_commas(spots.waves_on_target) +
-            " with instruction detail; " + counted(spots.instructions, "instruction") +
-            ", latency " + with_commas(spots.latency) + " cycles\n";
+            " on a target; " + counted(spots.instructions, "instruction") + ", latency " +
+            with_commas(spots.latency) + " cycles\n";
     if (spots.instructions_foreign != 0)
         text += wrapped(counted(spots.instructions_foreign, "instruction") +
                             " of code in no recorded code object (runtime kernels, other programs)",
@@ -47,10 +48,12 @@ std::string summary(const HotSpots& spots) {
         text += wrapped(counted(spots.instructions_without_pc, "instruction") +
                             " could not be matched to a line of the program",
                         2);
-    for (const Fault& fault : spots.faults)
+    for (const Fault& fault : spots.faults) {
+        if (fault.severity == "info") continue;
         text += wrapped(fault.severity + ": " + fault.kind + " x " + with_commas(fault.count) +
                             " in " + counted(fault.blobs, "recording") + ". " + fault.advice,
                         2);
+    }
     for (std::size_t i = 0; i < std::min(spots.problems.size(), kMostProblems); ++i)
         text += wrapped("note: " + spots.problems[i], 2);
     if (spots.problems.size() > kMostProblems)
@@ -109,8 +112,14 @@ std::string instruction_table(const HotSpots& spots, std::size_t rows) {
                         " of all latency",
                     kTextColumns) +
                 "\n";
-        Table table(columns_then(
-            {{"address"}, {"instruction", Align::kLeft, 34}, {"source", Align::kLeft}}));
+        const bool any_source = std::any_of(list.begin(), list.end(),
+                                            [](const auto* row) { return !row->source.empty(); });
+        std::vector<Table::Column> more = {{"address"}, {"instruction", Align::kLeft}};
+        if (any_source) {
+            more[1].most = kInstructionColumns;
+            more.push_back({"source", Align::kLeft});
+        }
+        Table table(columns_then(std::move(more)));
         for (const InstructionRow* row : list)
             table.row(joined(cells_of(row->sums, row->share), {format_hex(row->place.elf_address),
                                                                row->text, position(row->source)}));
@@ -131,7 +140,7 @@ std::string line_table(const HotSpots& spots, std::size_t rows) {
 }
 
 std::string kernel_table(const HotSpots& spots, std::size_t rows) {
-    Table table(columns_then({{"waves"}, {"detail"}, {"cycles/wave"}, {"kernel", Align::kLeft}}));
+    Table table(columns_then({{"waves"}, {"target"}, {"cycles/wave"}, {"kernel", Align::kLeft}}));
     for (std::size_t i = 0; i < std::min(rows, spots.by_kernel.size()); ++i) {
         const KernelRow& row = spots.by_kernel[i];
         const double mean = row.waves_on_target == 0 ? 0
@@ -165,7 +174,7 @@ std::string wave_table(const HotSpots& spots, std::size_t rows) {
 
 std::string cu_table(const HotSpots& spots, std::size_t rows) {
     Table table(columns_then(
-        {{"agent"}, {"SE"}, {"SA"}, {"CU"}, {"waves"}, {"detail"}, {"requested", Align::kLeft}}));
+        {{"agent"}, {"SE"}, {"SA"}, {"CU"}, {"waves"}, {"target"}, {"requested", Align::kLeft}}));
     for (std::size_t i = 0; i < std::min(rows, spots.by_cu.size()); ++i) {
         const CuRow& row = spots.by_cu[i];
         table.row(joined(cells_of(row.sums, row.share),
