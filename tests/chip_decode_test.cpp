@@ -1,0 +1,590 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "code/code_object.hpp"
+#include "decode/decoder.hpp"
+#include "pm4/thread_trace.hpp"
+#include "softgpu/chip_for_test.hpp"
+#include "softgpu/truth.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <tuple>
+
+// The chip's bytes, decoded, against what really ran. The streams that start and stop the trace are
+// the product's own; the expectation comes from the truth log and the requested configuration only.
+
+namespace wavetap {
+namespace {
+
+using softgpu::ChipSpec;
+using softgpu::Rig;
+using softgpu::Truth;
+using softgpu::TruthTraceEvent;
+using softgpu::TruthWave;
+namespace kernels = softgpu::kernels;
+
+constexpr std::uint64_t kOutput = 0x7f4000000000;
+
+/// One run of the trace: from its start packet to its stop packet.
+struct Session {
+    pm4::TraceConfig config;
+    std::uint64_t control = 0, output = 0;
+};
+
+/// Windows in which an engine was armed, from the truth log.
+struct Window {
+    std::uint64_t arm = 0, disarm = ~std::uint64_t{0}, drop = ~std::uint64_t{0};
+    std::uint64_t bytes = 0, dropped = 0;
+};
+
+std::vector<Window> windows_of(const Truth& truth, unsigned se) {
+    std::vector<Window> windows;
+    for (const TruthTraceEvent& event : truth.trace_events) {
+        if (event.se != se) continue;
+        if (event.kind == TruthTraceEvent::Kind::kArm) {
+            windows.push_back({event.time});
+        } else if (event.kind == TruthTraceEvent::Kind::kDisarm) {
+            windows.back().disarm = event.time;
+            windows.back().bytes = event.count;
+        } else {
+            windows.back().drop = event.time;
+            windows.back().dropped = event.count;
+        }
+    }
+    return windows;
+}
+
+/// An ELF file with the rig's code as its only segment.
+code::CodeObject code_object(Rig& rig) {
+    const auto window = rig.space.find(Rig::kCode);
+    std::vector<std::byte> bytes(64 + 56 + window.size);
+    const auto put = [&](std::size_t at, auto value) {
+        std::memcpy(bytes.data() + at, &value, sizeof(value));
+    };
+    put(0, std::uint32_t{0x464C457F});
+    put(4, std::uint32_t{0x40010102}); // 64 bit, little endian, version 1, OS ABI amdhsa
+    put(8, std::uint8_t{2});
+    put(16, std::uint16_t{3});
+    put(18, std::uint16_t{224});
+    put(20, std::uint32_t{1});
+    put(32, std::uint64_t{64});   // program headers
+    put(48, std::uint32_t{0x3F}); // gfx90a
+    put(52, std::uint16_t{64});
+    put(54, std::uint16_t{56});
+    put(56, std::uint16_t{1});
+    put(58, std::uint16_t{64});
+    put(64, std::uint32_t{1}); // PT_LOAD
+    put(68, std::uint32_t{5});
+    put(72, std::uint64_t{120}); // offset; address 0
+    put(96, std::uint64_t{window.size});
+    put(104, std::uint64_t{window.size});
+    put(112, std::uint64_t{4096});
+    std::memcpy(bytes.data() + 120, window.host, window.size);
+    auto object = code::CodeObject::parse(std::move(bytes));
+    EXPECT_TRUE(object) << to_string(object.error());
+    return *std::move(object);
+}
+
+/// A rig with a queue for traces.
+class Bench {
+  public:
+    explicit Bench(const ChipSpec& spec, const std::string& name)
+        : path_((std::filesystem::path(testing::TempDir()) / name).string()) {
+        auto writer = softgpu::TruthWriter::create(path_);
+        EXPECT_TRUE(writer);
+        writer_ = *std::move(writer);
+        rig = std::make_unique<Rig>(spec, writer_.get());
+        trace_queue = rig->add_queue(99);
+        topology_.gfx = "gfx90a";
+        topology_.engines_per_xcc = spec.shader_engines;
+        topology_.cus_per_engine = spec.cus_per_engine;
+    }
+
+    Session start(const pm4::TraceConfig& config) {
+        Session run{config, 0, output_};
+        run.control = rig->allocate(pm4::control_bytes(topology_, config.dialect), 256);
+        rig->space.map(run.output, config.buffer_bytes);
+        output_ += config.buffer_bytes;
+        auto words = pm4::build_start(topology_, config, memory_of(run));
+        EXPECT_TRUE(words) << to_string(words.error());
+        const std::uint64_t done = rig->add_signal();
+        rig->commands(trace_queue, *words, done, true);
+        EXPECT_TRUE(rig->run_until(done));
+        return run;
+    }
+    void stop(const Session& run) {
+        auto words = pm4::build_stop(topology_, run.config, memory_of(run));
+        EXPECT_TRUE(words);
+        const std::uint64_t done = rig->add_signal();
+        rig->commands(trace_queue, *words, done, true);
+        EXPECT_TRUE(rig->run_until(done));
+    }
+    /// Decoded bytes of one engine, as the control block says where they are.
+    decode::BlobRecords decode(const Session& run, unsigned se,
+                               pm4::EngineResult* result = nullptr) {
+        const auto layout = pm4::control_layout(run.config.dialect);
+        const std::uint64_t entry = run.control + std::uint64_t{se} * layout.entry_bytes;
+        const auto capacity = pm4::capacity_per_engine(topology_, run.config);
+        const auto offset = pm4::engine_offset(topology_, run.config, se);
+        EXPECT_TRUE(capacity && offset);
+        const auto status = rig->read<std::uint32_t>(entry + layout.status);
+        const auto wptr = rig->read<std::uint32_t>(entry + layout.wptr);
+        const pm4::EngineResult read =
+            pm4::interpret_control(topology_, run.config, status, wptr, *capacity);
+        EXPECT_FALSE(read.write_error);
+        if (result != nullptr) *result = read;
+        const std::uint64_t header = pm4::gfx9_header(topology_, run.config, se);
+        std::vector<std::byte> blob(8 + read.bytes);
+        std::memcpy(blob.data(), &header, 8);
+        const auto window = rig->space.find(run.output + *offset);
+        EXPECT_LE(run.output + *offset + read.bytes, window.va + window.size);
+        std::memcpy(blob.data() + 8, window.host + (run.output + *offset - window.va), read.bytes);
+        blobs.push_back(blob);
+        const code::CodeObject object = code_object(*rig);
+        decode::Options options;
+        options.gfx = "gfx90a";
+        options.objects = {{&object, Rig::kCode, 7}};
+        auto records = decode::decode_blob(blob, options);
+        EXPECT_TRUE(records) << to_string(records.error());
+        return records ? *std::move(records) : decode::BlobRecords{};
+    }
+    /// Ends the chip and reads its log.
+    Truth truth() {
+        rig->chip.reset();
+        writer_.reset();
+        auto truth = softgpu::read_truth(path_);
+        EXPECT_TRUE(truth);
+        return *std::move(truth);
+    }
+
+  private:
+    std::unique_ptr<softgpu::TruthWriter> writer_; // outlives the rig
+
+  public:
+    std::unique_ptr<Rig> rig;
+    Rig::Queue trace_queue;
+    std::vector<std::vector<std::byte>> blobs;
+
+  private:
+    pm4::TraceMemory memory_of(const Session& run) const {
+        pm4::TraceMemory memory;
+        memory.control_va = run.control;
+        memory.output_va = run.output;
+        return memory;
+    }
+    std::string path_;
+    pm4::TraceTopology topology_;
+    std::uint64_t output_ = kOutput;
+};
+
+struct Event {
+    std::uint64_t pc = 0, time = 0;
+    friend bool operator==(const Event&, const Event&) = default;
+    friend auto operator<=>(const Event&, const Event&) = default;
+};
+std::ostream& operator<<(std::ostream& out, const Event& event) {
+    return out << std::hex << "{" << event.pc << std::dec << " @" << event.time << "}";
+}
+
+using WaveKey = std::tuple<unsigned, unsigned, unsigned>; // CU, SIMD, slot
+struct WaveEvent {
+    std::uint64_t time = 0;
+    bool is_end = false;
+    WaveKey key;
+    std::uint64_t entry = 0; ///< of starts
+    friend auto operator<=>(const WaveEvent&, const WaveEvent&) = default;
+};
+std::ostream& operator<<(std::ostream& out, const WaveEvent& e) {
+    return out << (e.is_end ? "end " : "start ") << std::get<0>(e.key) << "." << std::get<1>(e.key)
+               << "." << std::get<2>(e.key) << " @" << e.time << std::hex << " " << e.entry
+               << std::dec;
+}
+
+struct Comparison {
+    std::size_t wave_events = 0, instructions = 0, pcs = 0, open_at_start = 0, open_at_end = 0;
+};
+
+bool inside(const Window& window, std::uint64_t time) {
+    return time >= window.arm && time < window.disarm && time < window.drop;
+}
+
+/// Starts and ends of all waves of the engine.
+void compare_occupancy(const Truth& truth, const Window& window, unsigned se,
+                       const decode::BlobRecords& records, Comparison& counts) {
+    std::map<std::uint64_t, std::uint64_t> registers_at; // dispatch -> time of its registers
+    for (const auto& dispatch : truth.dispatches)
+        registers_at[dispatch.id] = dispatch.time;
+    std::vector<WaveEvent> expected, got;
+    for (const TruthWave& wave : truth.waves) {
+        if (wave.se != se) continue;
+        const WaveKey key{wave.cu, wave.simd, wave.slot};
+        const bool known = registers_at[wave.dispatch] >= window.arm;
+        if (inside(window, wave.start))
+            expected.push_back({wave.start, false, key, known ? wave.entry_pc : 0});
+        if (wave.end != 0 && inside(window, wave.end)) expected.push_back({wave.end, true, key, 0});
+        if (wave.start < window.arm && (wave.end == 0 || wave.end >= window.arm))
+            ++counts.open_at_start;
+        if (wave.start < window.disarm && (wave.end == 0 || wave.end >= window.disarm))
+            ++counts.open_at_end;
+    }
+    ASSERT_TRUE(records.clock_base.has_value());
+    for (const decode::WaveRecord& wave : records.waves) {
+        const WaveKey key{wave.cu, wave.simd, wave.slot};
+        if (wave.start_seen)
+            got.push_back({wave.start + *records.clock_base, false, key, wave.entry.absolute});
+        if (wave.complete && wave.end != 0)
+            got.push_back({wave.end + *records.clock_base, true, key, 0});
+    }
+    std::sort(expected.begin(), expected.end());
+    std::sort(got.begin(), got.end());
+    EXPECT_EQ(expected, got) << "waves of engine " << se;
+    counts.wave_events += expected.size();
+}
+
+std::vector<Event> events_of(const decode::WaveRecord& wave, std::uint64_t base) {
+    std::vector<Event> events;
+    for (const auto& i : wave.instructions) {
+        const std::uint64_t issue = i.time + i.stall + base;
+        events.push_back(
+            {i.pc.absolute, i.category == decode::Category::kImmed ? issue - 4 : issue});
+    }
+    return events;
+}
+
+/// A wave that ran before the trace began shows from its first INST token on: what was issued until
+/// then has no owner in the stream.
+void check_tail(const std::vector<Event>& expected, const std::vector<Event>& got,
+                const WaveKey& key) {
+    ASSERT_LE(got.size(), expected.size());
+    const std::size_t missing = expected.size() - got.size();
+    EXPECT_LE(missing, 5U);
+    const std::vector<Event> tail(expected.begin() + static_cast<std::ptrdiff_t>(missing),
+                                  expected.end());
+    EXPECT_EQ(tail, got) << "open wave " << std::get<0>(key) << "." << std::get<1>(key) << "."
+                         << std::get<2>(key);
+}
+
+/// Instructions of the waves on the target.
+void compare_instructions(const Truth& truth, const Window& window, unsigned se,
+                          const pm4::TraceConfig& config, const decode::BlobRecords& records,
+                          Comparison& counts) {
+    std::map<std::uint64_t, std::uint64_t> registers_at;
+    for (const auto& dispatch : truth.dispatches)
+        registers_at[dispatch.id] = dispatch.time;
+    std::map<std::pair<WaveKey, std::uint64_t>, const decode::WaveRecord*> decoded;
+    std::size_t left = 0; // decoded instructions that no wave of the log has claimed yet
+    for (const decode::WaveRecord& wave : records.waves) {
+        const bool target = wave.cu == config.target_cu && (config.simd_mask >> wave.simd & 1) != 0;
+        EXPECT_TRUE(target || wave.instructions.empty())
+            << "instructions off target: CU " << int{wave.cu} << " SIMD " << int{wave.simd};
+        const std::uint64_t start = wave.start_seen ? wave.start + *records.clock_base : 0;
+        decoded[{WaveKey{wave.cu, wave.simd, wave.slot}, start}] = &wave;
+        left += wave.instructions.size();
+    }
+    for (const TruthWave& wave : truth.waves) {
+        if (wave.se != se || wave.cu != config.target_cu ||
+            (config.simd_mask >> wave.simd & 1) == 0 || wave.start >= window.disarm ||
+            wave.start >= window.drop || (wave.end != 0 && wave.end < window.arm))
+            continue;
+        const bool started = inside(window, wave.start);
+        const bool known = started && registers_at[wave.dispatch] >= window.arm;
+        std::vector<Event> expected;
+        for (const auto& i : wave.instructions)
+            if (inside(window, i.time)) expected.push_back({i.pc, i.time});
+        const WaveKey key{wave.cu, wave.simd, wave.slot};
+        const auto at = decoded.find({key, started ? wave.start : 0});
+        if (at == decoded.end()) {
+            EXPECT_LE(expected.size(), started ? 0U : 5U);
+            continue;
+        }
+        std::vector<Event> got = events_of(*at->second, *records.clock_base);
+        // What an instruction was comes later than its issue: a full buffer may cut that off.
+        if (window.drop != ~std::uint64_t{0}) {
+            while (expected.size() > got.size() && expected.back().time + 24 >= window.drop)
+                expected.pop_back();
+        }
+        // Without the dispatch's registers the stream tells a pc only after s_setpc and the like.
+        if (!known) {
+            const std::size_t missing = expected.size() - std::min(got.size(), expected.size());
+            for (std::size_t i = missing; i < expected.size(); ++i)
+                if (got[i - missing].pc == 0) expected[i].pc = 0;
+        }
+        if (started) {
+            EXPECT_EQ(expected, got)
+                << "CU " << wave.cu << " SIMD " << wave.simd << " slot " << wave.slot;
+        } else {
+            check_tail(expected, got, key);
+        }
+        counts.pcs += static_cast<std::size_t>(std::count_if(
+            got.begin(), got.end(), [](const Event& event) { return event.pc != 0; }));
+        counts.instructions += got.size();
+        left -= got.size();
+    }
+    EXPECT_EQ(left, 0U) << "instructions of waves that never ran";
+}
+
+Comparison compare(const Truth& truth, const Window& window, unsigned se,
+                   const pm4::TraceConfig& config, const decode::BlobRecords& records) {
+    Comparison counts;
+    compare_occupancy(truth, window, se, records, counts);
+    if (config.detail) compare_instructions(truth, window, se, config, records, counts);
+    EXPECT_LE(records.tokens_without_wave, counts.open_at_start * 10);
+    for (const auto& diagnostic : records.diagnostics) {
+        EXPECT_TRUE(window.drop != ~std::uint64_t{0} || std::string(diagnostic.severity) != "error")
+            << diagnostic.kind;
+    }
+    return counts;
+}
+
+pm4::TraceConfig config_of(std::uint64_t se_mask, unsigned cu, unsigned simd_mask = 0xF,
+                           std::uint64_t bytes = 1 << 20) {
+    pm4::TraceConfig config;
+    config.se_mask = se_mask;
+    config.target_cu = cu;
+    config.simd_mask = simd_mask;
+    config.buffer_bytes = bytes;
+    return config;
+}
+
+/// The work kernel over `items` work-items.
+softgpu::Launch work(Rig& rig, std::uint32_t items) {
+    const std::uint64_t out = rig.allocate(items * 4 + 64);
+    const std::uint64_t arguments = rig.allocate(16);
+    rig.write(arguments, out);
+    rig.write(arguments + 8, items - 10); // the last ones are masked
+    softgpu::Launch launch;
+    launch.kernel = rig.add_kernel(kernels::kWork);
+    launch.grid = {items, 1, 1};
+    launch.group = {256, 1, 1};
+    launch.arguments = arguments;
+    launch.signal = rig.add_signal();
+    launch.lds_bytes = 1024;
+    return launch;
+}
+
+TEST(ChipDecodeTest, WholeKernel_EveryWaveAndInstruction) {
+    Bench bench(Rig::small(), "whole.bin");
+    auto queue = bench.rig->add_queue();
+    const pm4::TraceConfig config = config_of(1, 1);
+    const Session session = bench.start(config);
+    const auto launch = work(*bench.rig, 4096);
+    bench.rig->launch(queue, launch);
+    ASSERT_TRUE(bench.rig->run_until(launch.signal));
+    bench.stop(session);
+    const auto records = bench.decode(session, 0);
+    const Truth truth = bench.truth();
+    const auto windows = windows_of(truth, 0);
+    ASSERT_EQ(windows.size(), 1U);
+    const Comparison counts = compare(truth, windows[0], 0, config, records);
+    EXPECT_EQ(counts.wave_events, 64U) << "16 groups of 4 waves, half of them on engine 0";
+    EXPECT_GT(counts.instructions, 16U * 40U);
+    EXPECT_EQ(counts.pcs, counts.instructions);
+    EXPECT_EQ(records.instructions, records.instructions_with_pc);
+    ASSERT_EQ(records.dispatches.size(), 1U);
+    EXPECT_EQ(records.dispatches[0].threads[0], 256U);
+    EXPECT_EQ(records.dispatches[0].time + *records.clock_base, truth.dispatches[0].time);
+    EXPECT_EQ(windows[0].bytes % 32, 0U);
+    EXPECT_GE(records.realtime.size(), 1U);
+}
+
+/// Until the chip has executed `count` instructions more.
+void run_instructions(Rig& rig, std::uint64_t count) {
+    const std::uint64_t target = rig.chip->instructions() + count;
+    for (int i = 0; i < 100000 && rig.chip->instructions() < target; ++i) {
+        if (rig.chip->step(40) == softgpu::Chip::Progress::kIdle) break;
+    }
+}
+
+TEST(ChipDecodeTest, StartAndStopInTheMiddleOfAKernel_WavesOpenAtBothEnds) {
+    Bench bench(Rig::small(), "middle.bin");
+    auto queue = bench.rig->add_queue();
+    const std::uint64_t done = bench.rig->add_signal();
+    bench.rig->launch(queue, {.kernel = bench.rig->add_kernel(kernels::kSpin),
+                              .grid = {64 * 40, 1, 1},
+                              .arguments = 700,
+                              .signal = done});
+    run_instructions(*bench.rig, 5000);
+    const pm4::TraceConfig config = config_of(1, 0);
+    const Session session = bench.start(config);
+    EXPECT_EQ(bench.rig->value(done), 1) << "the kernel runs on";
+    run_instructions(*bench.rig, 5000);
+    bench.stop(session);
+    EXPECT_EQ(bench.rig->value(done), 1) << "the stop packet retired before the kernel";
+    EXPECT_TRUE(bench.rig->run_until(done));
+    const auto records = bench.decode(session, 0);
+    const Truth truth = bench.truth();
+    const Window window = windows_of(truth, 0).at(0);
+    const Comparison counts = compare(truth, window, 0, config, records);
+    EXPECT_EQ(counts.wave_events, 0U) << "all waves ran before and after";
+    EXPECT_GT(counts.open_at_start, 5U);
+    EXPECT_EQ(counts.open_at_start, counts.open_at_end);
+    EXPECT_GT(counts.instructions, 500U);
+}
+
+TEST(ChipDecodeTest, ManyTraces_WhileKernelsComeAndGo) {
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        SCOPED_TRACE(seed);
+        Bench bench(Rig::small(seed), "many.bin");
+        auto a = bench.rig->add_queue(1), b = bench.rig->add_queue(2);
+        const auto first = work(*bench.rig, 30000);
+        const auto second = work(*bench.rig, 20000);
+        std::vector<Session> sessions;
+        Comparison counts;
+        for (unsigned i = 0; i < 5; ++i) {
+            auto launch = first;
+            launch.signal = bench.rig->add_signal();
+            bench.rig->launch(a, launch);
+            auto other = second;
+            other.signal = bench.rig->add_signal();
+            bench.rig->launch(b, other);
+            run_instructions(*bench.rig, 50 + 500 * i);
+            sessions.push_back(bench.start(config_of(3, i % 2, i < 3 ? 0xF : 5)));
+            run_instructions(*bench.rig, 12000 + 2000 * seed);
+            bench.stop(sessions.back());
+            ASSERT_TRUE(bench.rig->run_until(launch.signal));
+            ASSERT_TRUE(bench.rig->run_until(other.signal));
+        }
+        std::vector<std::vector<decode::BlobRecords>> records;
+        for (const Session& session : sessions)
+            records.push_back({bench.decode(session, 0), bench.decode(session, 1)});
+        const Truth truth = bench.truth();
+        for (unsigned se = 0; se < 2; ++se) {
+            const auto windows = windows_of(truth, se);
+            ASSERT_EQ(windows.size(), sessions.size());
+            for (std::size_t i = 0; i < sessions.size(); ++i) {
+                SCOPED_TRACE("run " + std::to_string(i) + ", engine " + std::to_string(se));
+                const Comparison one =
+                    compare(truth, windows[i], se, sessions[i].config, records[i][se]);
+                counts.instructions += one.instructions;
+                counts.pcs += one.pcs;
+                counts.wave_events += one.wave_events;
+                counts.open_at_start += one.open_at_start;
+                counts.open_at_end += one.open_at_end;
+            }
+        }
+        EXPECT_GT(counts.instructions, 3000U);
+        EXPECT_GT(counts.pcs, 2000U);
+        EXPECT_GT(counts.open_at_start, 0U);
+        EXPECT_GT(counts.open_at_end, 0U);
+    }
+}
+
+TEST(ChipDecodeTest, OccupancyOnly_HasWavesAndNoInstructions) {
+    Bench bench(Rig::small(), "occupancy.bin");
+    auto queue = bench.rig->add_queue();
+    pm4::TraceConfig config = config_of(3, 0);
+    config.detail = false;
+    const Session session = bench.start(config);
+    const auto launch = work(*bench.rig, 4096);
+    bench.rig->launch(queue, launch);
+    ASSERT_TRUE(bench.rig->run_until(launch.signal));
+    bench.stop(session);
+    const auto records = bench.decode(session, 1);
+    const Truth truth = bench.truth();
+    const Comparison counts = compare(truth, windows_of(truth, 1).at(0), 1, config, records);
+    EXPECT_EQ(counts.wave_events, 64U);
+    EXPECT_EQ(records.instructions, 0U);
+    EXPECT_EQ(records.token_counts.count("INST"), 0U);
+    EXPECT_EQ(records.token_counts.count("ISSUE"), 0U);
+}
+
+TEST(ChipDecodeTest, UnselectedEngine_IsNeverArmed) {
+    Bench bench(Rig::small(), "unselected.bin");
+    const Session session = bench.start(config_of(1, 0));
+    bench.stop(session);
+    const auto records = bench.decode(session, 0);
+    const Truth truth = bench.truth();
+    EXPECT_EQ(windows_of(truth, 0).size(), 1U);
+    EXPECT_TRUE(windows_of(truth, 1).empty());
+    EXPECT_TRUE(records.waves.empty()) << "no kernel ran";
+    EXPECT_GE(records.userdata_writes.size(), 2U);
+}
+
+TEST(ChipDecodeTest, FullBuffer_StopsBelowTheEnd_AndWhatIsThereIsRight) {
+    Bench bench(Rig::small(), "full.bin");
+    auto queue = bench.rig->add_queue();
+    const pm4::TraceConfig config = config_of(1, 0, 0xF, 512 << 10);
+    const Session session = bench.start(config);
+    const std::uint64_t done = bench.rig->add_signal();
+    bench.rig->launch(queue, {.kernel = bench.rig->add_kernel(kernels::kSpin),
+                              .grid = {64 * 64, 1, 1},
+                              .arguments = 4000,
+                              .signal = done});
+    ASSERT_TRUE(bench.rig->run_until(done, 100'000'000));
+    bench.stop(session);
+    pm4::EngineResult result;
+    const auto records = bench.decode(session, 0, &result);
+    EXPECT_TRUE(result.full);
+    const auto capacity = pm4::capacity_per_engine({"gfx90a", 1, 2, 2}, config);
+    ASSERT_TRUE(capacity);
+    EXPECT_EQ(result.bytes, *capacity - 32);
+    const Truth truth = bench.truth();
+    const Window window = windows_of(truth, 0).at(0);
+    EXPECT_GT(window.dropped, 1000U);
+    EXPECT_EQ(window.bytes, result.bytes);
+    EXPECT_GT(compare(truth, window, 0, config, records).instructions, 10000U);
+}
+
+TEST(ChipDecodeTest, SameInputs_SameBytes) {
+    std::vector<std::vector<std::byte>> first;
+    for (int i = 0; i < 2; ++i) {
+        Bench bench(Rig::small(3), "same.bin");
+        auto queue = bench.rig->add_queue();
+        const Session session = bench.start(config_of(3, 1));
+        const auto launch = work(*bench.rig, 4096);
+        bench.rig->launch(queue, launch);
+        ASSERT_TRUE(bench.rig->run_until(launch.signal));
+        bench.stop(session);
+        bench.decode(session, 0);
+        bench.decode(session, 1);
+        if (i == 0)
+            first = bench.blobs;
+        else
+            EXPECT_EQ(first, bench.blobs);
+    }
+    EXPECT_GT(first.at(0).size(), 1000U);
+}
+
+TEST(ChipDecodeTest, TracingDoesNotMoveTheModel) {
+    std::vector<TruthWave> waves[2];
+    for (int traced = 0; traced < 2; ++traced) {
+        Bench bench(Rig::small(), "moved.bin");
+        auto queue = bench.rig->add_queue();
+        const pm4::TraceConfig config = config_of(traced == 0 ? 1 : 2, 0);
+        bench.start(config);
+        const auto launch = work(*bench.rig, 4096);
+        bench.rig->launch(queue, launch);
+        ASSERT_TRUE(bench.rig->run_until(launch.signal));
+        waves[traced] = bench.truth().waves;
+    }
+    ASSERT_EQ(waves[0].size(), waves[1].size());
+    for (std::size_t i = 0; i < waves[0].size(); ++i) {
+        EXPECT_EQ(waves[0][i].start, waves[1][i].start);
+        EXPECT_EQ(waves[0][i].end, waves[1][i].end);
+    }
+}
+
+TEST(ChipDecodeTest, RecordedDialects_TraceAsWell) {
+    for (const auto dialect : {pm4::Dialect::kJun25, pm4::Dialect::kAug25}) {
+        Bench bench(Rig::small(), "dialect.bin");
+        auto queue = bench.rig->add_queue();
+        pm4::TraceConfig config = config_of(1, 1);
+        config.dialect = dialect;
+        const Session session = bench.start(config);
+        const auto launch = work(*bench.rig, 4096);
+        bench.rig->launch(queue, launch);
+        ASSERT_TRUE(bench.rig->run_until(launch.signal));
+        bench.stop(session);
+        const auto records = bench.decode(session, 0);
+        const Truth truth = bench.truth();
+        EXPECT_GT(compare(truth, windows_of(truth, 0).at(0), 0, config, records).instructions,
+                  600U);
+    }
+}
+
+} // namespace
+} // namespace wavetap
