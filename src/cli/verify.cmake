@@ -2,12 +2,23 @@
 # SPDX-License-Identifier: MIT
 
 # The logic of `wavetap verify` (src/cli/verify.hpp).
-set(sources verify.cpp verify_match.cpp verify_print.cpp)
-set(links wavetap_store wavetap_base)
-if(TARGET wavetap_decode AND TARGET wavetap_softgpu)
-  list(APPEND sources verify_folder.cpp)
-  list(APPEND links wavetap_decode wavetap_code wavetap_softgpu)
-endif()
-wavetap_library(verify SOURCES ${sources} LINKS ${links}
+wavetap_library(verify SOURCES verify.cpp verify_folder.cpp verify_match.cpp verify_print.cpp
+                LINKS wavetap_store wavetap_decode wavetap_code wavetap_softgpu_truth wavetap_base
                 PRIVATE_LINKS nlohmann_json::nlohmann_json)
-wavetap_test(verify_test SOURCES verify_test.cpp LINKS wavetap_verify nlohmann_json::nlohmann_json)
+
+if(WAVETAP_TESTS)
+  find_program(WAVETAP_CLANG19 clang-19 REQUIRED)
+  set(kernels ${CMAKE_CURRENT_BINARY_DIR}/verify_kernels.elf)
+  add_custom_command(
+    OUTPUT ${kernels}
+    COMMAND ${WAVETAP_CLANG19} -target amdgcn-amd-amdhsa -mcpu=gfx90a
+            ${CMAKE_CURRENT_SOURCE_DIR}/testdata/verify_kernels.s -o ${kernels}
+    DEPENDS testdata/verify_kernels.s
+    COMMENT "Assembling verify_kernels.s"
+    VERBATIM)
+  add_custom_target(verify_testdata DEPENDS ${kernels})
+  wavetap_test(verify_test SOURCES verify_test.cpp verify_blob_test.cpp
+               LINKS wavetap_verify wavetap_sqtt wavetap_pm4 nlohmann_json::nlohmann_json)
+  add_dependencies(verify_test verify_testdata)
+  target_compile_definitions(verify_test PRIVATE WAVETAP_VERIFY_KERNELS="${kernels}")
+endif()

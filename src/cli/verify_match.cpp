@@ -262,6 +262,7 @@ void Comparison::all_instructions_missing(const TruthWave& wave) {
 bool Comparison::may_be(const TruthWave& wave, const TracedWave& traced) const {
     const decode::WaveRecord& record = *traced.record;
     const bool ends_inside = wave.end != 0 && wave.end < interval_.disarm;
+    if (wave.start < interval_.arm && record.start_seen) return false;
     if (wave.start < interval_.arm)
         return !record.complete || (ends_inside && traced.end == quad(wave.end));
     if (traced.start != quad(wave.start) || record.count != wave.threads) return false;

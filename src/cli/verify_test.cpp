@@ -260,6 +260,7 @@ TEST(VerifyClassesTest, OpenAtStart_CountedApartWithOrWithoutRecord) {
         const softgpu::TruthWave wave = trial.scene.add_wave(5, 0, 0, 9800, 600);
         decode::WaveRecord record = record_of(wave, 9800);
         record.start = 0;
+        record.start_seen = false;
         record.end = wave.end - 10000;
         if (traced) trial.records[{0, 0}].waves.push_back(record);
         const VerifyReport report = trial.verify();
@@ -274,6 +275,7 @@ TEST(VerifyClassesTest, RecordWithoutStart_ThatIsNoOpenWave_Extra) {
     const softgpu::TruthWave wave = trial.scene.add_wave(5, 0, 0, 9800, 600);
     decode::WaveRecord record = record_of(wave, 9800);
     record.start = 0;
+    record.start_seen = false;
     record.end = wave.end - 10000 + 4;
     trial.records[{0, 0}].waves.push_back(record);
     EXPECT_EQ(trial.verify().contexts[0].waves.extra, 1U);
