@@ -120,9 +120,8 @@ void ProcessVerifier::match_runs() {
     std::vector<const store::Run*> runs;
     for (const store::Run& run : process_.runs)
         runs.push_back(&run);
-    std::stable_sort(runs.begin(), runs.end(), [](const store::Run* a, const store::Run* b) {
-        return a->info.id < b->info.id;
-    });
+    std::sort(runs.begin(), runs.end(),
+              [](const store::Run* a, const store::Run* b) { return a->info.id < b->info.id; });
     for (const store::Run* run : runs) {
         const auto first = report_.contexts.begin() + static_cast<std::ptrdiff_t>(first_context_);
         const auto found =

@@ -72,11 +72,6 @@ struct Unit {
     std::uint32_t simd_mask = 0xf;
 };
 
-struct Event {
-    std::uint64_t clock = 0;
-    std::function<void(sqtt::Gfx9Writer&)> write;
-};
-
 class Folder {
   public:
     Folder() : object_(code::CodeObject::load(WAVETAP_VERIFY_KERNELS).value()) {
@@ -164,24 +159,24 @@ class Folder {
 
 std::vector<std::byte> Folder::encode(const Unit& unit, std::uint64_t arm, std::uint64_t disarm,
                                       std::size_t lose, std::size_t* writes) const {
-    std::vector<Event> events;
+    std::multimap<std::uint64_t, std::function<void(sqtt::Gfx9Writer&)>> events; // by clock
     bool named_high = false;
     for (const softgpu::TruthWave& wave : scene.truth.waves) {
         if (wave.se != unit.se || wave.start < arm || wave.end >= disarm) continue;
         const auto low = static_cast<std::uint32_t>(wave.entry_pc >> 8);
         const auto high = static_cast<std::uint32_t>(wave.entry_pc >> 40);
         const std::uint64_t dispatched = wave.start - 100;
-        events.push_back({dispatched, [=](auto& w) { w.reg_cs(dispatched, 0x0C, low); }});
+        events.emplace(dispatched, [=](auto& w) { w.reg_cs(dispatched, 0x0C, low); });
         if (!std::exchange(named_high, true))
-            events.push_back({dispatched, [=](auto& w) { w.reg_cs(dispatched, 0x0D, high); }});
+            events.emplace(dispatched, [=](auto& w) { w.reg_cs(dispatched, 0x0D, high); });
         const sqtt::Gfx9Wave place{static_cast<std::uint8_t>(wave.cu),
                                    static_cast<std::uint8_t>(wave.simd),
                                    static_cast<std::uint8_t>(wave.slot), 0};
-        events.push_back({wave.start, [=, start = wave.start,
-                                       count = static_cast<std::uint8_t>(wave.threads)](auto& w) {
-                              w.wave_start(start, {place, 0, 0, count, 0, false});
-                          }});
-        events.push_back({wave.end, [=, end = wave.end](auto& w) { w.wave_end(end, place); }});
+        events.emplace(wave.start, [=, start = wave.start,
+                                    count = static_cast<std::uint8_t>(wave.threads)](auto& w) {
+            w.wave_start(start, {place, 0, 0, count, 0, false});
+        });
+        events.emplace(wave.end, [=, end = wave.end](auto& w) { w.wave_end(end, place); });
         if (wave.cu != unit.cu || (unit.simd_mask >> wave.simd & 1) == 0) continue;
         const bool first = wave.entry_pc == entry("first");
         for (const Executed& step : first ? first_program() : second_program()) {
@@ -189,20 +184,18 @@ std::vector<std::byte> Folder::encode(const Unit& unit, std::uint64_t arm, std::
             std::array<sqtt::Gfx9Issue, sqtt::kGfx9SlotsPerIssue> states{};
             states[wave.slot] =
                 step.type ? sqtt::Gfx9Issue::kInstruction : sqtt::Gfx9Issue::kImmediate;
-            events.push_back({clock, [=](auto& w) { w.issue(clock, place.simd, states); }});
+            events.emplace(clock, [=](auto& w) { w.issue(clock, place.simd, states); });
             if (step.type)
-                events.push_back({clock + 4, [=, type = *step.type](auto& w) {
-                                      w.inst(clock + 4, place.simd, place.slot, type);
-                                  }});
+                events.emplace(clock + 4, [=, type = *step.type](auto& w) {
+                    w.inst(clock + 4, place.simd, place.slot, type);
+                });
         }
     }
-    std::stable_sort(events.begin(), events.end(),
-                     [](const Event& a, const Event& b) { return a.clock < b.clock; });
     Bytes bytes(lose);
     sqtt::Gfx9Writer writer(bytes);
     writer.begin(arm);
-    for (const Event& event : events)
-        event.write(writer);
+    for (const auto& [clock, write] : events)
+        write(writer);
     if (writes != nullptr) *writes = bytes.writes();
     return bytes.data;
 }

@@ -208,11 +208,18 @@ void Comparison::count_foreign(const TracedWave& traced) {
 
 void Comparison::compare_instructions(const TruthWave& wave, const TracedWave& traced) {
     VerifyTally& tally = context_.instructions;
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> decoded; // clock, PC
+    struct Decoded {
+        std::uint64_t clock;
+        std::size_t index;
+        std::uint64_t pc;
+    };
+    std::vector<Decoded> decoded;
     for (const decode::InstructionRecord& instruction : traced.record->instructions)
-        decoded.emplace_back(base_ + issue_time(instruction, gfx9_), instruction.pc.absolute);
-    std::stable_sort(decoded.begin(), decoded.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+        decoded.push_back(
+            {base_ + issue_time(instruction, gfx9_), decoded.size(), instruction.pc.absolute});
+    std::sort(decoded.begin(), decoded.end(), [](const Decoded& a, const Decoded& b) {
+        return std::pair(a.clock, a.index) < std::pair(b.clock, b.index);
+    });
     tally.expected += wave.instructions.size();
     bool reported = false;
     const auto report = [&](const std::string& text) {
@@ -224,31 +231,30 @@ void Comparison::compare_instructions(const TruthWave& wave, const TracedWave& t
     };
     auto got = decoded.begin();
     for (const TruthInstruction& instruction : wave.instructions) {
-        for (; got != decoded.end() && got->first < quad(instruction.time); ++got) {
+        for (; got != decoded.end() && got->clock < quad(instruction.time); ++got) {
             ++tally.extra;
-            report("nothing issued at clock " + std::to_string(got->first) + ", the trace has " +
-                   format_hex(got->second));
+            report("nothing issued at clock " + std::to_string(got->clock) + ", the trace has " +
+                   format_hex(got->pc));
         }
-        if (got == decoded.end() || got->first != quad(instruction.time)) {
+        if (got == decoded.end() || got->clock != quad(instruction.time)) {
             ++tally.missing;
             report(format_hex(instruction.pc) + " issued at clock " +
                    std::to_string(instruction.time) + " is not in the trace");
             continue;
         }
-        if (got->second == instruction.pc) {
+        if (got->pc == instruction.pc) {
             ++tally.matched;
         } else {
             ++tally.differing;
             report(format_hex(instruction.pc) + " issued at clock " +
-                   std::to_string(instruction.time) + ", the trace says " +
-                   format_hex(got->second));
+                   std::to_string(instruction.time) + ", the trace says " + format_hex(got->pc));
         }
         ++got;
     }
     for (; got != decoded.end(); ++got) {
         ++tally.extra;
-        report("nothing issued at clock " + std::to_string(got->first) + ", the trace has " +
-               format_hex(got->second));
+        report("nothing issued at clock " + std::to_string(got->clock) + ", the trace has " +
+               format_hex(got->pc));
     }
 }
 
@@ -385,8 +391,8 @@ TruthIndex::TruthIndex(const softgpu::Truth& truth, std::uint32_t agent) {
         }
     }
     for (auto& waves : waves_)
-        std::stable_sort(waves.begin(), waves.end(), [](const TruthWave* a, const TruthWave* b) {
-            return a->start < b->start;
+        std::sort(waves.begin(), waves.end(), [](const TruthWave* a, const TruthWave* b) {
+            return std::pair(a->start, a) < std::pair(b->start, b);
         });
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -118,8 +119,9 @@ inline decode::BlobRecords perfect_records(const Scene& scene, std::uint16_t se,
         }
         records.waves.push_back(record);
     }
-    std::stable_sort(records.waves.begin(), records.waves.end(),
-                     [](const auto& a, const auto& b) { return a.start < b.start; });
+    std::sort(records.waves.begin(), records.waves.end(), [](const auto& a, const auto& b) {
+        return std::tuple(a.start, a.cu, a.simd) < std::tuple(b.start, b.cu, b.simd);
+    });
     return records;
 }
 
