@@ -199,20 +199,19 @@ Result<sqtt::Header> header_of(std::span<const std::byte> bytes,
 
 } // namespace
 
-Result<BlobTotals> decode_stream(std::span<const std::byte> bytes,
-                                 std::optional<std::uint64_t> assume_header, CodeMap& code,
-                                 bool want_instructions, RecordSink& sink,
-                                 Diagnostics& diagnostics) {
-    WAVETAP_TRY(const auto header, header_of(bytes, assume_header));
+Result<BlobTotals> decode_stream(std::span<const std::byte> bytes, const StreamOptions& options,
+                                 CodeMap& code, RecordSink& sink, Diagnostics& diagnostics) {
+    WAVETAP_TRY(const auto header, header_of(bytes, options.header));
     EngineSetup setup;
     setup.header = header;
     setup.bytes = bytes;
     setup.code = &code;
     setup.sink = &sink;
     setup.diagnostics = &diagnostics;
-    setup.want_instructions = want_instructions;
+    setup.want_instructions = options.want_instructions;
+    setup.insert_barrier_waits = options.insert_barrier_waits;
     if (header.generation == sqtt::Generation::kGfx9) {
-        setup.start_bits = assume_header ? 0 : 64;
+        setup.start_bits = options.header ? 0 : 64;
         return decode_gfx9(setup);
     }
     return decode_rdna(setup);
@@ -231,9 +230,10 @@ Result<BlobRecords> decode_blob(std::span<const std::byte> bytes, const Options&
     CodeMap code(source ? &*source : nullptr, options.objects);
     BlobRecords records;
     Collector collector(records, code);
-    WAVETAP_TRY(const auto totals,
-                decode_stream(bytes, options.header, code, options.want_instructions, collector,
-                              diagnostics));
+    StreamOptions stream;
+    stream.header = options.header;
+    stream.want_instructions = options.want_instructions;
+    WAVETAP_TRY(const auto totals, decode_stream(bytes, stream, code, collector, diagnostics));
     collector.finish();
     take_totals(records, header, totals);
     if (source && source->unknown() != 0)

@@ -34,17 +34,23 @@ struct EngineSetup {
     RecordSink* sink = nullptr;
     Diagnostics* diagnostics = nullptr;
     bool want_instructions = true;
+    bool insert_barrier_waits = false;
+};
+
+struct StreamOptions {
+    std::optional<std::uint64_t> header; ///< as Options::header
+    bool want_instructions = true;
+    /// gfx12 with s_barrier_wait excluded from the trace: put an immediate record where one must
+    /// have been, as AMD's decoder does. Off: WaveView::excluded_barrier_waits says where.
+    bool insert_barrier_waits = false;
 };
 
 BlobTotals decode_gfx9(const EngineSetup& setup);
 BlobTotals decode_rdna(const EngineSetup& setup); ///< gfx10 to gfx1250
 
 /// Decodes one shader engine's bytes into `sink`: constant memory beside the waves that are open
-/// and the code lines that they run through. Errors as decode_blob(); `assume_header` as
-/// Options::header.
-Result<BlobTotals> decode_stream(std::span<const std::byte> bytes,
-                                 std::optional<std::uint64_t> assume_header, CodeMap& code,
-                                 bool want_instructions, RecordSink& sink,
-                                 Diagnostics& diagnostics);
+/// and the code lines that they run through. Errors as decode_blob().
+Result<BlobTotals> decode_stream(std::span<const std::byte> bytes, const StreamOptions& options,
+                                 CodeMap& code, RecordSink& sink, Diagnostics& diagnostics);
 
 } // namespace wavetap::decode

@@ -29,7 +29,7 @@ class Gfx9Engine {
         : setup_(setup), sink_(*setup.sink), diagnostics_(*setup.diagnostics),
           stitcher_(setup.header, *setup.code, *setup.diagnostics),
           registers_(sqtt::Generation::kGfx9, *setup.code, *setup.sink),
-          occupancy_(*setup.code, *setup.sink, *setup.diagnostics),
+          occupancy_(*setup.code, *setup.sink, *setup.diagnostics, true),
           waves_(setup.want_instructions ? &stitcher_ : nullptr, *setup.sink, *setup.diagnostics) {}
 
     BlobTotals run();

@@ -42,21 +42,6 @@ class InstructionList {
         std::move(categories.begin() + at + 1, categories.begin() + end, categories.begin() + at);
         --size_;
     }
-    void insert(std::size_t i, std::uint64_t time, Category category, std::uint32_t duration) {
-        push(0, 0, 0, 0);
-        const auto at = static_cast<std::ptrdiff_t>(i);
-        const auto end = static_cast<std::ptrdiff_t>(size_);
-        std::move_backward(times.begin() + at, times.begin() + end - 1, times.begin() + end);
-        std::move_backward(durations.begin() + at, durations.begin() + end - 1,
-                           durations.begin() + end);
-        std::move_backward(stalls.begin() + at, stalls.begin() + end - 1, stalls.begin() + end);
-        std::move_backward(categories.begin() + at, categories.begin() + end - 1,
-                           categories.begin() + end);
-        times[i] = time;
-        durations[i] = duration;
-        stalls[i] = 0;
-        categories[i] = static_cast<std::uint8_t>(category);
-    }
     void swap(std::size_t i, std::size_t j) {
         std::swap(times[i], times[j]);
         std::swap(durations[i], durations[j]);
@@ -90,6 +75,7 @@ struct PcAnchor {
     enum class State : std::uint8_t {
         kKnown,
         kWaiting, ///< a token with the program counter should follow
+        kLost,    ///< tokens were lost: go on, but only if all up to the next anchor fits
         kBroken,  ///< instructions are missing here; nothing can be placed until the next anchor
     };
     std::uint32_t index = 0;
@@ -112,6 +98,9 @@ class AnchorList {
         const std::size_t before = anchors_.size();
         add(index, PcAnchor::State::kWaiting, {});
         waiting_ = joins ? waiting_ : (anchors_.size() > before ? before : before - 1);
+    }
+    void add_lost(std::size_t index) {
+        if (!anchors_.empty()) add(index, PcAnchor::State::kLost, {});
     }
     void add_broken(std::size_t index) { add(index, PcAnchor::State::kBroken, {}); }
     /// A program counter arrived: for the earliest anchor of the waiting ones at the end, else for
@@ -139,9 +128,9 @@ class AnchorList {
   private:
     void add(std::size_t index, PcAnchor::State state, PcRef pc) {
         const auto at = static_cast<std::uint32_t>(index);
-        if (!anchors_.empty() && anchors_.back().index == at &&
-            !(state == PcAnchor::State::kKnown && at == 0)) {
-            anchors_.back() = {at, state, pc};
+        if (!anchors_.empty() && anchors_.back().index == at) {
+            // A known place stays known when tokens are lost before its first instruction.
+            if (state != PcAnchor::State::kLost) anchors_.back() = {at, state, pc};
         } else {
             anchors_.push_back({at, state, pc});
         }

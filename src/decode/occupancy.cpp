@@ -92,8 +92,10 @@ void Occupancy::end_without_start(StreamPoint at, WaveHead where) {
     where.end = at.time;
     where.record_end = at.time;
     slot.head = where;
-    report(slot, 0, true);
-    report(slot, at.time, false);
+    if (!where.on_target || !quiet_on_target_) {
+        report(slot, 0, true);
+        report(slot, at.time, false);
+    }
     deliver(where);
 }
 

@@ -15,8 +15,10 @@ namespace wavetap::decode {
 /// x 32 slots. Waves off the target are delivered at their end.
 class Occupancy {
   public:
-    Occupancy(CodeMap& code, RecordSink& sink, Diagnostics& diagnostics)
-        : slots_(kSlots), code_(&code), sink_(&sink), diagnostics_(&diagnostics) {}
+    /// `quiet_on_target`: an end without a start on the target gives no occupancy records (gfx9).
+    Occupancy(CodeMap& code, RecordSink& sink, Diagnostics& diagnostics, bool quiet_on_target)
+        : slots_(kSlots), code_(&code), sink_(&sink), diagnostics_(&diagnostics),
+          quiet_on_target_(quiet_on_target) {}
 
     /// Takes a slot; gives the head its ordinal and entry. `entry_address` is absolute.
     void start(StreamPoint at, WaveHead& head, std::uint64_t entry_address, bool is_ext);
@@ -60,6 +62,7 @@ class Occupancy {
     CodeMap* code_;
     RecordSink* sink_;
     Diagnostics* diagnostics_;
+    bool quiet_on_target_;
     std::uint64_t ordinal_ = 0;
     std::uint64_t ends_without_start_ = 0;
     bool lost_ = false; ///< since the trace began

@@ -81,7 +81,7 @@ template <Generation kGen> class RdnaEngine {
           diagnostics_(*setup.diagnostics), ops_(make_op_table(setup.header)),
           stitcher_(setup.header, *setup.code, *setup.diagnostics),
           registers_(kGen, *setup.code, *setup.sink),
-          occupancy_(*setup.code, *setup.sink, *setup.diagnostics),
+          occupancy_(*setup.code, *setup.sink, *setup.diagnostics, false),
           waves_(setup.header, setup.want_instructions ? &stitcher_ : nullptr, *setup.sink,
                  *setup.diagnostics) {}
 
@@ -160,6 +160,7 @@ template <Generation kGen> void RdnaEngine<kGen>::advance(const Token& token) {
 }
 
 template <Generation kGen> BlobTotals RdnaEngine<kGen>::run() {
+    stitcher_.insert_barrier_waits = setup_.insert_barrier_waits;
     sqtt::TokenReader reader(kGen, setup_.bytes, setup_.start_bits);
     bool first = true;
     for (Token token; reader.next(token);) {

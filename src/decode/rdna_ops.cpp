@@ -128,7 +128,8 @@ constexpr Range kRanges[] = {
     {184, 184, k1250, K::kNormal, kValu, 4, 0, N, S::kInferred},
     {187, 187, k1250, K::kNormal, kValu, 32, 0, N, S::kInferred},
     {188, 221, kNew, K::kOther, kVmem, 1, 1, N, S::kReal},
-    {222, 255, kNew, K::kNormal, kVmem, 1, 1, N, S::kDecoder},
+    {222, 255, k12, K::kNormal, kVmem, 1, 1, N, S::kDecoder},
+    {222, 511, k1250, K::kNormal, kVmem, 1, 1, N, S::kDecoder},
 };
 
 consteval bool disjoint() {

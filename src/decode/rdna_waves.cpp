@@ -87,7 +87,7 @@ void RdnaWaves::save_context() {
 
 void RdnaWaves::packets_lost() {
     for (Wave& wave : waves_) {
-        if (wave.present && !wave.complete) wave.anchors.add_broken(wave.list.size());
+        if (wave.present && !wave.complete) wave.anchors.add_lost(wave.list.size());
     }
 }
 
@@ -254,6 +254,7 @@ void RdnaWaves::deliver(Wave& wave, StreamPoint at) {
     if (stitcher_ != nullptr && !list.empty()) {
         stitcher_->run(list, wave.anchors, wave.timeline, wave.head.start, at.offset_bytes);
         totals_.with_pc += stitcher_->placed;
+        view.timeline = wave.timeline;
         view.pcs = stitcher_->pcs;
         view.has_pc = stitcher_->has_pc;
         view.stitched = stitcher_->complete;

@@ -54,12 +54,24 @@ struct Stitcher::Cursor {
     unsigned misses = 0;
     unsigned debt = 0; ///< immediates that were matched with another kind of line
     bool gfx9 = false;
+    bool strict = false; ///< tokens were lost: nothing may be stepped over
+    std::size_t strict_from = 0;
 };
 
 void Stitcher::place(std::size_t i, PcRef pc) {
     pcs[i] = pc;
     has_pc[i] = 1;
     ++placed;
+}
+
+// What was placed since tokens were lost did not fit to its end: it may be wrong.
+void Stitcher::forget(Cursor& cursor, std::size_t i, std::uint32_t stepped) {
+    for (std::size_t j = cursor.strict_from; j <= i && j < has_pc.size(); ++j) {
+        placed -= has_pc[j];
+        has_pc[j] = 0;
+    }
+    lines_without_token = stepped;
+    cursor.strict = false;
 }
 
 bool Stitcher::take_barrier(const InstructionList& list, Cursor& cursor, const CodeLine& line,
@@ -162,8 +174,6 @@ bool Stitcher::skips_barrier_wait(const InstructionList& list, const Cursor& cur
 void Stitcher::run(InstructionList& list, const AnchorList& anchors,
                    std::vector<TimelinePiece>& timeline, std::uint64_t wave_start,
                    std::uint64_t offset_bytes) {
-    (void)timeline;
-    (void)wave_start;
     offset_bytes_ = offset_bytes;
     const std::size_t count = list.size();
     pcs.assign(count, {});
@@ -178,10 +188,16 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
     cursor.gfx9 = header_.generation == sqtt::Generation::kGfx9;
     for (std::size_t i = 0; i < count; ++i) {
         while (next < all.size() && all[next].index <= i) {
-            on_code = all[next].state == PcAnchor::State::kKnown;
-            cursor.pc = all[next].pc;
+            const PcAnchor& anchor = all[next++];
             cursor.misses = 0;
-            ++next;
+            if (anchor.state == PcAnchor::State::kLost) {
+                if (!cursor.strict) cursor.strict_from = i;
+                cursor.strict = on_code;
+                continue;
+            }
+            on_code = anchor.state == PcAnchor::State::kKnown;
+            cursor.strict = false;
+            cursor.pc = anchor.pc;
             if (on_code && cursor.pc.object == 0)
                 cursor.pc = code_->attribute_late(cursor.pc.address);
         }
@@ -190,6 +206,7 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
             ++traps;
             continue;
         }
+        const std::uint32_t stepped = lines_without_token;
         while (on_code) {
             const CodeLine line = code_->line(cursor.pc);
             if (!line.valid()) {
@@ -199,7 +216,7 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
             const Step result = skips_barrier_wait(list, cursor, line, i)
                                     ? Step::kNextLine
                                     : step(list, cursor, line, i);
-            if (result == Step::kGiveUp) {
+            if (result == Step::kGiveUp || (cursor.strict && lines_without_token != stepped)) {
                 on_code = false;
                 break;
             }
@@ -213,13 +230,76 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
             }
             if (++cursor.misses > kMaxLinesWithoutToken) on_code = false;
         }
+        if (!on_code && cursor.strict) forget(cursor, i, stepped);
     }
     complete = placed + traps == count;
+    if (insert_barrier_waits && !barrier_waits.empty()) insert_waits(list, timeline, wave_start);
     if (lines_without_token != 0)
         diagnostics_->add(Fault::kLinesWithoutToken, offset_bytes, 0, lines_without_token);
     if (!complete && !all.empty())
         diagnostics_->add(Fault::kStitchIncomplete, offset_bytes, wave_start,
                           count - placed - traps);
+}
+
+namespace {
+
+// Takes [begin, end) out of the piece of the timeline that `begin` falls in, as waiting.
+void split_timeline(std::vector<TimelinePiece>& timeline, std::uint64_t wave_start,
+                    std::uint64_t begin, std::uint64_t end) {
+    std::uint64_t at = wave_start;
+    for (std::size_t i = 0; i < timeline.size(); ++i) {
+        const TimelinePiece piece = timeline[i];
+        if (begin >= at + piece.clocks) {
+            at += piece.clocks;
+            continue;
+        }
+        const std::uint64_t stop = std::min(end, at + piece.clocks);
+        if (begin < at || stop <= begin) return;
+        std::vector<TimelinePiece> parts;
+        if (begin > at) parts.push_back({piece.state, begin - at});
+        parts.push_back({WaveState::kWait, stop - begin});
+        if (at + piece.clocks > stop) parts.push_back({piece.state, at + piece.clocks - stop});
+        timeline[i] = parts[0];
+        timeline.insert(timeline.begin() + static_cast<std::ptrdiff_t>(i) + 1, parts.begin() + 1,
+                        parts.end());
+        return;
+    }
+}
+
+} // namespace
+
+void Stitcher::insert_waits(InstructionList& list, std::vector<TimelinePiece>& timeline,
+                            std::uint64_t wave_start) {
+    InstructionList out;
+    std::vector<PcRef> out_pcs;
+    std::vector<std::uint8_t> out_has;
+    std::size_t wait = 0;
+    const std::uint32_t object = pcs.empty() ? 0 : pcs[0].object;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        for (; wait < barrier_waits.size() && barrier_waits[wait].index <= i; ++wait) {
+            if (out.empty()) continue;
+            const std::uint64_t begin = out.end(out.size() - 1);
+            if (list.times[i] == begin && list.durations[i] > 1) {
+                ++list.times[i];
+                --list.durations[i];
+                list.stalls[i] -= list.stalls[i] > 0 ? 1 : 0;
+            }
+            if (list.times[i] <= begin) continue;
+            const std::uint64_t clocks = list.times[i] - begin;
+            out.push(begin, static_cast<std::uint8_t>(Category::kImmed),
+                     static_cast<std::uint32_t>(clocks), 0);
+            out_pcs.push_back({object, barrier_waits[wait].pc});
+            out_has.push_back(1);
+            ++placed;
+            split_timeline(timeline, wave_start, begin, list.times[i]);
+        }
+        out.push(list.times[i], list.categories[i], list.durations[i], list.stalls[i]);
+        out_pcs.push_back(pcs[i]);
+        out_has.push_back(has_pc[i]);
+    }
+    list = std::move(out);
+    pcs = std::move(out_pcs);
+    has_pc = std::move(out_has);
 }
 
 } // namespace wavetap::decode

@@ -23,6 +23,9 @@ class Stitcher {
     void run(InstructionList& list, const AnchorList& anchors, std::vector<TimelinePiece>& timeline,
              std::uint64_t wave_start, std::uint64_t offset_bytes);
 
+    /// gfx12 without tokens for s_barrier_wait: put an immediate where one must have been.
+    bool insert_barrier_waits = false;
+
     // Results of the last run.
     std::vector<PcRef> pcs;
     std::vector<std::uint8_t> has_pc;
@@ -32,10 +35,13 @@ class Stitcher {
     std::uint64_t placed = 0;
 
   private:
+    void insert_waits(InstructionList& list, std::vector<TimelinePiece>& timeline,
+                      std::uint64_t wave_start);
     struct Cursor;
     enum class Step : std::uint8_t { kPlaced, kNextLine, kGiveUp };
     Step step(InstructionList& list, Cursor& cursor, const CodeLine& line, std::size_t& i);
     void place(std::size_t i, PcRef pc);
+    void forget(Cursor& cursor, std::size_t i, std::uint32_t stepped);
     bool take_barrier(const InstructionList& list, Cursor& cursor, const CodeLine& line,
                       std::size_t& i);
     void stretch_matrix(InstructionList& list, std::size_t i);
