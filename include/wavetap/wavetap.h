@@ -1,0 +1,243 @@
+/* SPDX-FileCopyrightText: 2026 The wavetap authors */
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/**
+ * \file wavetap.h
+ * Recording thread traces (ATT, SQTT) of AMD GPUs: the C interface of libwavetap.so.
+ *
+ * A *session* holds the GPU agents of one process and what their traces need: for each agent one
+ * submission queue, one set of output slots, one landing area, one thread. A *context* is one trace
+ * configuration; idle, it costs a few hundred bytes of host memory, so there may be thousands. One
+ * context at a time can run on an agent; starting another one returns WAVETAP_STATUS_BUSY at once.
+ *
+ *     bool OnLoad(HsaApiTable* table, uint64_t version, uint64_t failed, const char* const* names)
+ *     {
+ *         wavetap_session* session;
+ *         if (wavetap_session_open_hsa(table, 1.0, &session) != WAVETAP_STATUS_SUCCESS) return false;
+ *         wavetap_parameters p;
+ *         wavetap_parameters_init(&p, sizeof p);
+ *         p.target_cu = 3;
+ *         wavetap_context context;
+ *         wavetap_context_create(session, &context);
+ *         wavetap_context_configure(session, context, 0, &p, on_chunk, NULL);
+ *         wavetap_context_start(session, context);
+ *         ...
+ *         wavetap_context_stop(session, context);     // on_chunk was called for every engine
+ *
+ * Threads: every function may be called from any thread. Chunk handlers are called on wavetap's own
+ * thread of the agent, one at a time, with no lock of wavetap held; start, stop, destroy and close
+ * called in a handler return WAVETAP_STATUS_WOULD_DEADLOCK and change nothing.
+ *
+ * Errors: nothing here prints, aborts, ends the process or throws. Whatever a caller can cause is a
+ * status; wavetap_last_error() has the words. Every wait has a deadline.
+ *
+ * Memory: handles are opaque. Pointers handed in are read during the call only, except handlers and
+ * their user data, which must stay valid until the context is destroyed. A null pointer where one is
+ * required is WAVETAP_STATUS_INVALID_ARGUMENT.
+ *
+ * ABI: structs start with their size in bytes, set by the caller; newer libraries accept older sizes.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define WAVETAP_API __attribute__((visibility("default")))
+#else
+#define WAVETAP_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WAVETAP_VERSION_MAJOR 0
+#define WAVETAP_VERSION_MINOR 1
+
+/** What became of a call. Values are stable. */
+typedef enum wavetap_status {
+    WAVETAP_STATUS_SUCCESS = 0,
+    WAVETAP_STATUS_INVALID_ARGUMENT = 1, /**< a value outside its documented range */
+    WAVETAP_STATUS_WRONG_STATE = 2,      /**< the call does not fit the object's state */
+    WAVETAP_STATUS_WOULD_DEADLOCK = 3,   /**< the call waits for what its own thread must do */
+    WAVETAP_STATUS_BUSY = 4,             /**< another context holds the agent */
+    WAVETAP_STATUS_LIMIT = 5,            /**< no queue, slot, thread or memory left */
+    WAVETAP_STATUS_NOT_FOUND = 6,        /**< no such context or agent */
+    WAVETAP_STATUS_UNAVAILABLE = 7,      /**< the runtime or the GPU refused */
+    WAVETAP_STATUS_IO = 8,
+    WAVETAP_STATUS_TIMEOUT = 9, /**< a deadline passed */
+    WAVETAP_STATUS_CORRUPT = 10,
+    WAVETAP_STATUS_UNSUPPORTED = 11, /**< a chip, runtime version or feature we do not know */
+    WAVETAP_STATUS_INTERNAL = 12     /**< a fault of wavetap */
+} wavetap_status;
+
+/** The word for a status: "busy". Never null; static storage. */
+WAVETAP_API const char* wavetap_status_name(wavetap_status status);
+/**
+ * What the calling thread's last failed call had to say, in one line: what, where, and what to do.
+ * "" before the first. Valid until this thread's next call of wavetap.
+ */
+WAVETAP_API const char* wavetap_last_error(void);
+/** WAVETAP_VERSION_MAJOR << 16 | WAVETAP_VERSION_MINOR of the library. */
+WAVETAP_API uint32_t wavetap_version(void);
+
+typedef struct wavetap_session wavetap_session;
+
+/** Names a context of a session; 0 is never one. Handles are not reused. */
+typedef struct wavetap_context {
+    uint64_t handle;
+} wavetap_context;
+
+/**
+ * Opens a session on the GPU agents that ROCr shows. \p api_table is the first argument of a tool's
+ * OnLoad (a library named in HSA_TOOLS_LIB); wavetap takes functions from it and replaces none.
+ * \p deadline_scale stretches every deadline (1 = as documented). Nothing is allocated on the GPU
+ * before the first start. Errors: INVALID_ARGUMENT, UNSUPPORTED (table version), UNAVAILABLE,
+ * NOT_FOUND (an agent lacks the memory pools), LIMIT.
+ */
+WAVETAP_API wavetap_status wavetap_session_open_hsa(void* api_table, double deadline_scale,
+                                                    wavetap_session** session);
+/**
+ * Stops and delivers what runs, gives everything back and frees the session, while ROCr is alive: at
+ * the latest in OnUnload or in an atexit handler registered in OnLoad (HIP never calls OnUnload).
+ * The session must not be used by another thread any more. With WOULD_DEADLOCK the session stays;
+ * with TIMEOUT it is gone, and what a thread that did not end uses stays allocated.
+ */
+WAVETAP_API wavetap_status wavetap_session_close(wavetap_session* session);
+
+typedef struct wavetap_agent_info {
+    size_t size;   /**< sizeof(wavetap_agent_info) */
+    char name[32]; /**< "gfx90a" */
+    uint32_t shader_engines;
+    uint32_t cus_per_engine; /**< largest; engines may have fewer */
+    uint32_t simds_per_cu;
+    uint32_t reserved;
+} wavetap_agent_info;
+
+WAVETAP_API wavetap_status wavetap_agent_count(wavetap_session* session, uint32_t* count);
+/** Agents count from 0 in the runtime's order. Errors: NOT_FOUND. */
+WAVETAP_API wavetap_status wavetap_agent_get_info(wavetap_session* session, uint32_t agent,
+                                                  wavetap_agent_info* info);
+
+/** One trace configuration. Every value is checked at its full width. */
+typedef struct wavetap_parameters {
+    size_t size;            /**< sizeof(wavetap_parameters) */
+    uint64_t se_mask;       /**< bit i = shader engine i; only engines that exist. Default 1 */
+    uint64_t target_cu;     /**< CU (gfx9) or WGP with instruction detail, 0..15. Default 1 */
+    uint64_t simd_mask;     /**< bit i = SIMD i, on every chip; not 0. Default 0xf */
+    uint64_t buffer_bytes;  /**< of all selected engines together, from 1 MiB; an engine's part is
+                                at least 128 KiB and below 16 GiB. Default 128 MiB */
+    uint64_t buffers;       /**< 1 (3..16: UNSUPPORTED in this version). Default 1 */
+    uint64_t detail;        /**< 1, or 0: waves only, no instructions. Default 1 */
+    uint64_t clock_markers; /**< 1: samples of the constant clock in the stream. Default 1 */
+} wavetap_parameters;
+
+/** Sets the first \p size bytes to \p size and the defaults. Errors: INVALID_ARGUMENT (size). */
+WAVETAP_API wavetap_status wavetap_parameters_init(wavetap_parameters* parameters, size_t size);
+
+typedef enum wavetap_chunk_flags {
+    WAVETAP_CHUNK_NONE = 0,
+    WAVETAP_CHUNK_END = 1,             /**< last chunk of this engine's segment */
+    WAVETAP_CHUNK_GPU_BUFFER_FULL = 2, /**< the hardware ran out of room and dropped tokens */
+    WAVETAP_CHUNK_CPU_BUFFER_FULL = 4, /**< nobody took the bytes in time */
+    WAVETAP_CHUNK_LOST = 8,            /**< the segment's bytes could not be fetched */
+    WAVETAP_CHUNK_WRITE_ERROR = 16     /**< the hardware met an unmapped address */
+} wavetap_chunk_flags;
+
+/** One delivery. Engines come in rising order; each ends with exactly one END chunk. */
+typedef struct wavetap_chunk {
+    size_t size; /**< size of this struct in the library; newer ones are longer */
+    wavetap_context context;
+    uint64_t run;            /**< counts from 1 on each agent */
+    uint32_t shader_engine;  /**< global number */
+    uint32_t index;          /**< counts from 0 in each run, without gaps */
+    uint32_t flags;          /**< wavetap_chunk_flags */
+    uint32_t read_offset;    /**< first valid byte of \c data */
+    const void* data;        /**< as the hardware wrote it; on gfx9 the first chunk of an engine
+                                  begins with the 8-byte software header. Borrowed for the call */
+    uint64_t data_bytes;     /**< at most 32 MiB + 8 */
+    uint64_t capacity_bytes; /**< room that the engine had */
+    uint64_t start_counter, end_counter; /**< constant GPU counter (100 MHz); 0 = unknown */
+    uint32_t status, dropped, wptr;      /**< registers of the trace unit at the stop */
+    uint32_t reserved;
+} wavetap_chunk;
+
+/** Must return; must not throw (an exception is swallowed and counted). */
+typedef void (*wavetap_chunk_handler)(const wavetap_chunk* chunk, void* user);
+
+/** Makes a context without a configuration. Errors: LIMIT. */
+WAVETAP_API wavetap_status wavetap_context_create(wavetap_session* session,
+                                                  wavetap_context* context);
+/**
+ * Once for each context; a failed call leaves it as it was. Errors: INVALID_ARGUMENT (names the
+ * parameter, its value and its range), UNSUPPORTED, NOT_FOUND (context, agent), WRONG_STATE (already
+ * configured).
+ */
+WAVETAP_API wavetap_status wavetap_context_configure(wavetap_session* session,
+                                                     wavetap_context context, uint32_t agent,
+                                                     const wavetap_parameters* parameters,
+                                                     wavetap_chunk_handler handler, void* user);
+/**
+ * Arms the agent's trace unit. On success everything issued after the return is traced. A context
+ * that runs already: success. Errors: BUSY (at once), NOT_FOUND, WRONG_STATE (not configured, or the
+ * session closes), WOULD_DEADLOCK, LIMIT (queue, memory), UNAVAILABLE, TIMEOUT (5 s; a later start
+ * rebuilds the queue).
+ */
+WAVETAP_API wavetap_status wavetap_context_start(wavetap_session* session, wavetap_context context);
+/**
+ * Disarms and delivers. On return the stop packet has retired, the handler was called for everything,
+ * and will not be called again for this run. A context that does not run: success. After any error
+ * but WOULD_DEADLOCK, BUSY and NOT_FOUND the run is over and data may be missing. Errors: also
+ * TIMEOUT (10 s for the GPU, 30 s a copy), UNAVAILABLE.
+ */
+WAVETAP_API wavetap_status wavetap_context_stop(wavetap_session* session, wavetap_context context);
+/** \p running becomes 1 or 0. Errors: NOT_FOUND. */
+WAVETAP_API wavetap_status wavetap_context_is_running(wavetap_session* session,
+                                                      wavetap_context context, int* running);
+/** Stops it first if it runs. Errors: BUSY, WOULD_DEADLOCK, NOT_FOUND; then the context stays. */
+WAVETAP_API wavetap_status wavetap_context_destroy(wavetap_session* session,
+                                                   wavetap_context context);
+
+/**
+ * Tells the traces of \p agent which code lies where, so that a decoder can resolve addresses. While
+ * a trace runs the call returns once the GPU has written the marker (2 s at most); otherwise at once,
+ * and the next start replays all loaded objects in load order. \p id is the caller's and is not
+ * reused; \p address is the load address (address of ELF address 0). Call unloaded before the memory
+ * is freed. Errors: NOT_FOUND (agent), TIMEOUT, UNAVAILABLE (the running trace lacks the marker).
+ */
+WAVETAP_API wavetap_status wavetap_code_object_loaded(wavetap_session* session, uint32_t agent,
+                                                      uint64_t id, uint64_t address,
+                                                      uint64_t bytes);
+WAVETAP_API wavetap_status wavetap_code_object_unloaded(wavetap_session* session, uint32_t agent,
+                                                        uint64_t id);
+
+/** Counters of one agent since the session was opened; "held" ones are those of now. */
+typedef struct wavetap_statistics {
+    size_t size;                         /**< sizeof(wavetap_statistics) */
+    uint64_t contexts;                   /**< configured ones, now */
+    uint64_t runs;                       /**< finished */
+    uint64_t starts, stops;              /**< that succeeded / were asked of the GPU */
+    uint64_t refused;                    /**< starts that got a status other than success */
+    uint64_t queues_created;             /**< more than 1 only after a GPU that did not answer */
+    uint64_t output_slots, output_bytes; /**< device memory, held */
+    uint64_t staging_bytes;              /**< landing area in host memory, held */
+    uint64_t control_bytes;              /**< control block and command memory, held */
+    uint64_t host_bytes_per_idle_context;
+    uint64_t threads; /**< held */
+    uint64_t flips;   /**< changes of the output slot while running */
+    uint64_t chunks;
+    uint64_t bytes_delivered, bytes_lost;
+    uint64_t gaps;    /**< segments that ended as LOST */
+    uint64_t markers; /**< code-object markers sent to the GPU */
+    uint64_t deadline_misses;
+    uint64_t handler_exceptions;
+} wavetap_statistics;
+
+/** Errors: NOT_FOUND (agent). */
+WAVETAP_API wavetap_status wavetap_get_statistics(wavetap_session* session, uint32_t agent,
+                                                  wavetap_statistics* statistics);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif

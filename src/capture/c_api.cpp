@@ -1,0 +1,364 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "capture/c_api.hpp"
+
+#include "base/mutex.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <unordered_map>
+
+using wavetap::Error;
+using wavetap::ErrorCode;
+using wavetap::Result;
+using namespace wavetap::capture;
+
+namespace {
+
+/// A client's handler; its address is the `user` of capture's handler and must stay.
+struct Client {
+    wavetap_chunk_handler handler = nullptr;
+    void* user = nullptr;
+    std::uint64_t context = 0;
+};
+
+constexpr std::size_t kLongestError = 512;
+thread_local char t_last_error[kLongestError] = "";
+
+} // namespace
+
+struct wavetap_session {
+    std::unique_ptr<wavetap::Clock> clock;
+    wavetap::Mutex mutex;
+    std::unordered_map<std::uint64_t, Client> clients WAVETAP_GUARDED_BY(mutex);
+    std::unique_ptr<Session> session; ///< goes first
+};
+
+namespace {
+
+wavetap_status status_of(ErrorCode code) {
+    switch (code) {
+    case ErrorCode::kInvalidArgument:
+        return WAVETAP_STATUS_INVALID_ARGUMENT;
+    case ErrorCode::kWrongState:
+        return WAVETAP_STATUS_WRONG_STATE;
+    case ErrorCode::kWouldDeadlock:
+        return WAVETAP_STATUS_WOULD_DEADLOCK;
+    case ErrorCode::kBusy:
+        return WAVETAP_STATUS_BUSY;
+    case ErrorCode::kLimit:
+        return WAVETAP_STATUS_LIMIT;
+    case ErrorCode::kNotFound:
+        return WAVETAP_STATUS_NOT_FOUND;
+    case ErrorCode::kUnavailable:
+        return WAVETAP_STATUS_UNAVAILABLE;
+    case ErrorCode::kIo:
+        return WAVETAP_STATUS_IO;
+    case ErrorCode::kTimeout:
+        return WAVETAP_STATUS_TIMEOUT;
+    case ErrorCode::kCorrupt:
+        return WAVETAP_STATUS_CORRUPT;
+    case ErrorCode::kUnsupported:
+        return WAVETAP_STATUS_UNSUPPORTED;
+    case ErrorCode::kInternal:
+        return WAVETAP_STATUS_INTERNAL;
+    }
+    return WAVETAP_STATUS_INTERNAL;
+}
+
+void keep_words(const char* words) noexcept {
+    std::strncpy(t_last_error, words, kLongestError - 1);
+    t_last_error[kLongestError - 1] = 0;
+}
+
+/// Runs `call`, which returns Result<void>; nothing passes the boundary but a status.
+template <class Call> wavetap_status guarded(Call call) noexcept {
+    try {
+        Result<void> done = call();
+        return done ? WAVETAP_STATUS_SUCCESS : report(done.error());
+    } catch (const std::bad_alloc&) {
+        keep_words("out of host memory");
+        return WAVETAP_STATUS_LIMIT;
+    } catch (const std::exception& exception) {
+        keep_words(exception.what());
+        return WAVETAP_STATUS_INTERNAL;
+    }
+}
+
+Error null_argument(const char* name) {
+    return Error{ErrorCode::kInvalidArgument, std::string(name) + " is null", "", ""};
+}
+
+/// Copies as much of a versioned struct as its caller knows; `to` begins with its size.
+template <class T> Result<void> copy_out(T* to, T from) {
+    std::size_t size = 0;
+    std::memcpy(&size, to, sizeof size);
+    if (size < sizeof size)
+        return Error{ErrorCode::kInvalidArgument, "the struct's size is not set", "", ""};
+    from.size = std::min(size, sizeof(T));
+    std::memcpy(static_cast<void*>(to), &from, from.size);
+    return {};
+}
+
+void forward(const Chunk& chunk, void* user) {
+    const auto* client = static_cast<const Client*>(user);
+    if (client->handler == nullptr) return;
+    wavetap_chunk out{};
+    out.size = sizeof out;
+    out.context.handle = client->context;
+    out.run = chunk.run;
+    out.shader_engine = chunk.engine;
+    out.index = chunk.index;
+    out.flags = chunk.flags;
+    out.read_offset = chunk.read_offset;
+    out.data = chunk.data.data();
+    out.data_bytes = chunk.data.size();
+    out.capacity_bytes = chunk.capacity_bytes;
+    out.start_counter = chunk.start_counter;
+    out.end_counter = chunk.end_counter;
+    out.status = chunk.status;
+    out.dropped = chunk.dropped;
+    out.wptr = chunk.wptr;
+    client->handler(&out, client->user);
+}
+
+Result<void> check_agent(wavetap_session* session, std::uint32_t agent) {
+    if (session == nullptr) return null_argument("session");
+    if (agent < session->session->agents()) return {};
+    return Error{ErrorCode::kNotFound, "there is no agent " + std::to_string(agent), "",
+                 "agents count from 0"};
+}
+
+wavetap_parameters defaults() {
+    const TraceParams params;
+    wavetap_parameters out{};
+    out.size = sizeof out;
+    out.se_mask = params.se_mask;
+    out.target_cu = params.target_cu;
+    out.simd_mask = params.simd_mask;
+    out.buffer_bytes = params.buffer_bytes;
+    out.buffers = params.buffers;
+    out.detail = params.detail;
+    out.clock_markers = params.clock_markers;
+    return out;
+}
+
+Result<TraceParams> params_of(const wavetap_parameters* given) {
+    if (given == nullptr) return null_argument("parameters");
+    if (given->size < sizeof given->size || given->size > sizeof(wavetap_parameters))
+        return Error{ErrorCode::kInvalidArgument,
+                     "size " + std::to_string(given->size) + " of wavetap_parameters is not known",
+                     "", "call wavetap_parameters_init()"};
+    wavetap_parameters known = defaults();
+    std::memcpy(static_cast<void*>(&known), given, given->size);
+    TraceParams params;
+    params.se_mask = known.se_mask;
+    params.target_cu = known.target_cu;
+    params.simd_mask = known.simd_mask;
+    params.buffer_bytes = known.buffer_bytes;
+    params.buffers = known.buffers;
+    params.detail = known.detail;
+    params.clock_markers = known.clock_markers;
+    return params;
+}
+
+} // namespace
+
+namespace wavetap::capture {
+
+wavetap_session* wrap_session(std::unique_ptr<Clock> clock, std::unique_ptr<Session> session) {
+    auto* wrapped = new wavetap_session;
+    wrapped->clock = std::move(clock);
+    wrapped->session = std::move(session);
+    return wrapped;
+}
+
+wavetap_status report(const Error& error) noexcept {
+    try {
+        std::string words = to_string(error);
+        if (!error.hint.empty()) words += "; " + error.hint;
+        keep_words(words.c_str());
+    } catch (const std::bad_alloc&) {
+        keep_words(error_code_name(error.code));
+    }
+    return status_of(error.code);
+}
+
+} // namespace wavetap::capture
+
+extern "C" {
+
+const char* wavetap_status_name(wavetap_status status) {
+    if (status == WAVETAP_STATUS_SUCCESS) return "success";
+    for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code)
+        if (status_of(static_cast<ErrorCode>(code)) == status)
+            return wavetap::error_code_name(static_cast<ErrorCode>(code));
+    return "unknown";
+}
+
+const char* wavetap_last_error(void) {
+    return t_last_error;
+}
+
+uint32_t wavetap_version(void) {
+    return WAVETAP_VERSION_MAJOR << 16 | WAVETAP_VERSION_MINOR;
+}
+
+wavetap_status wavetap_session_close(wavetap_session* session) {
+    return guarded([&]() -> Result<void> {
+        if (session == nullptr) return null_argument("session");
+        auto closed = session->session->close();
+        if (!closed && closed.error().code == ErrorCode::kWouldDeadlock) return closed;
+        if (closed) delete session; // else a thread of it still runs
+        return closed;
+    });
+}
+
+wavetap_status wavetap_agent_count(wavetap_session* session, uint32_t* count) {
+    return guarded([&]() -> Result<void> {
+        if (session == nullptr || count == nullptr) return null_argument("session or count");
+        *count = session->session->agents();
+        return {};
+    });
+}
+
+wavetap_status wavetap_agent_get_info(wavetap_session* session, uint32_t agent,
+                                      wavetap_agent_info* info) {
+    return guarded([&]() -> Result<void> {
+        WAVETAP_CHECK_OK(check_agent(session, agent));
+        if (info == nullptr) return null_argument("info");
+        const AgentTopology& topology = session->session->hub(agent).topology();
+        wavetap_agent_info out{};
+        std::strncpy(out.name, topology.gfx.c_str(), sizeof out.name - 1);
+        out.shader_engines = engine_count(topology);
+        out.cus_per_engine = topology.cus_per_engine;
+        out.simds_per_cu = topology.simds_per_cu;
+        return copy_out(info, out);
+    });
+}
+
+wavetap_status wavetap_parameters_init(wavetap_parameters* parameters, size_t size) {
+    return guarded([&]() -> Result<void> {
+        if (parameters == nullptr) return null_argument("parameters");
+        if (size < sizeof size || size > sizeof(wavetap_parameters))
+            return Error{ErrorCode::kInvalidArgument, "this size is not known", "",
+                         "pass sizeof(wavetap_parameters)"};
+        wavetap_parameters all = defaults();
+        all.size = size;
+        std::memcpy(static_cast<void*>(parameters), &all, size);
+        return {};
+    });
+}
+
+wavetap_status wavetap_context_create(wavetap_session* session, wavetap_context* context) {
+    return guarded([&]() -> Result<void> {
+        if (session == nullptr || context == nullptr) return null_argument("session or context");
+        WAVETAP_TRY(const ContextHandle handle, session->session->create());
+        context->handle = handle.value;
+        return {};
+    });
+}
+
+wavetap_status wavetap_context_configure(wavetap_session* session, wavetap_context context,
+                                         uint32_t agent, const wavetap_parameters* parameters,
+                                         wavetap_chunk_handler handler, void* user) {
+    return guarded([&]() -> Result<void> {
+        if (session == nullptr) return null_argument("session");
+        WAVETAP_TRY(const TraceParams params, params_of(parameters));
+        wavetap::MutexLock lock(session->mutex);
+        const bool known = session->clients.count(context.handle) != 0;
+        Client fresh{handler, user, context.handle};
+        Client& client = known ? fresh : session->clients[context.handle];
+        client = fresh;
+        auto done = session->session->configure({context.handle}, agent, params, forward, &client);
+        if (!done && !known) session->clients.erase(context.handle);
+        return done;
+    });
+}
+
+wavetap_status wavetap_context_start(wavetap_session* session, wavetap_context context) {
+    return guarded([&]() -> Result<void> {
+        if (session == nullptr) return null_argument("session");
+        return session->session->start({context.handle});
+    });
+}
+
+wavetap_status wavetap_context_stop(wavetap_session* session, wavetap_context context) {
+    return guarded([&]() -> Result<void> {
+        if (session == nullptr) return null_argument("session");
+        auto stopped = session->session->stop({context.handle});
+        if (!stopped) return std::move(stopped.error());
+        return {};
+    });
+}
+
+wavetap_status wavetap_context_is_running(wavetap_session* session, wavetap_context context,
+                                          int* running) {
+    return guarded([&]() -> Result<void> {
+        if (session == nullptr || running == nullptr) return null_argument("session or running");
+        WAVETAP_TRY(const bool answer, session->session->running({context.handle}));
+        *running = answer ? 1 : 0;
+        return {};
+    });
+}
+
+wavetap_status wavetap_context_destroy(wavetap_session* session, wavetap_context context) {
+    return guarded([&]() -> Result<void> {
+        if (session == nullptr) return null_argument("session");
+        WAVETAP_CHECK_OK(session->session->destroy({context.handle}));
+        wavetap::MutexLock lock(session->mutex);
+        session->clients.erase(context.handle);
+        return {};
+    });
+}
+
+wavetap_status wavetap_code_object_loaded(wavetap_session* session, uint32_t agent, uint64_t id,
+                                          uint64_t address, uint64_t bytes) {
+    return guarded([&]() -> Result<void> {
+        WAVETAP_CHECK_OK(check_agent(session, agent));
+        return session->session->hub(agent).code_object_loaded({id, address, bytes});
+    });
+}
+
+wavetap_status wavetap_code_object_unloaded(wavetap_session* session, uint32_t agent, uint64_t id) {
+    return guarded([&]() -> Result<void> {
+        WAVETAP_CHECK_OK(check_agent(session, agent));
+        return session->session->hub(agent).code_object_unloaded(id);
+    });
+}
+
+wavetap_status wavetap_get_statistics(wavetap_session* session, uint32_t agent,
+                                      wavetap_statistics* statistics) {
+    return guarded([&]() -> Result<void> {
+        WAVETAP_CHECK_OK(check_agent(session, agent));
+        if (statistics == nullptr) return null_argument("statistics");
+        const HubStatistics s = session->session->hub(agent).statistics();
+        wavetap_statistics out{};
+        out.contexts = session->session->contexts_of(agent);
+        out.runs = s.runs;
+        out.starts = s.starts;
+        out.stops = s.stops;
+        out.refused = s.refused;
+        out.queues_created = s.queues_created;
+        out.output_slots = s.output_slots;
+        out.output_bytes = s.output_bytes;
+        out.staging_bytes = s.staging_bytes;
+        out.control_bytes = s.control_bytes;
+        out.host_bytes_per_idle_context =
+            session->session->host_bytes_per_context() + sizeof(Client) + 4 * sizeof(void*);
+        out.threads = s.threads;
+        out.flips = s.flips;
+        out.chunks = s.chunks;
+        out.bytes_delivered = s.bytes_delivered;
+        out.bytes_lost = s.bytes_lost;
+        out.gaps = s.gaps;
+        out.markers = s.markers;
+        out.deadline_misses = s.deadline_misses;
+        out.handler_exceptions = s.handler_exceptions;
+        return copy_out(statistics, out);
+    });
+}
+
+} // extern "C"

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "capture/c_api.hpp"
+#include "capture/fake_backend.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+namespace wavetap::capture {
+namespace {
+
+struct Got {
+    std::vector<wavetap_chunk> chunks;
+    wavetap_session* session = nullptr;
+    std::vector<wavetap_status> inside;
+};
+void receive(const wavetap_chunk* chunk, void* user) {
+    auto* got = static_cast<Got*>(user);
+    got->chunks.push_back(*chunk);
+    got->inside = {wavetap_context_start(got->session, chunk->context),
+                   wavetap_context_stop(got->session, chunk->context),
+                   wavetap_context_destroy(got->session, chunk->context),
+                   wavetap_session_close(got->session)};
+}
+
+class CApiTest : public ::testing::Test {
+  protected:
+    CApiTest() {
+        auto clock = std::make_unique<SteadyClock>();
+        auto session = std::make_unique<Session>();
+        AgentHub::Options options;
+        options.engine.topology = {"gfx90a", 1, 8, 14, 4, 100'000'000};
+        session->add_agent(
+            std::make_unique<AgentHub>(std::make_unique<FakeBackend>(gpu_), options, *clock));
+        session_ = wrap_session(std::move(clock), std::move(session));
+        got_.session = session_;
+        wavetap_parameters_init(&parameters_, sizeof parameters_);
+        parameters_.buffer_bytes = 1 << 20;
+    }
+    ~CApiTest() override {
+        if (session_ != nullptr) {
+            EXPECT_EQ(wavetap_session_close(session_), WAVETAP_STATUS_SUCCESS);
+        }
+        EXPECT_EQ(gpu_.queues + gpu_.device_blocks + gpu_.host_blocks, 0);
+    }
+    wavetap_context make() {
+        wavetap_context context{};
+        EXPECT_EQ(wavetap_context_create(session_, &context), WAVETAP_STATUS_SUCCESS);
+        EXPECT_EQ(wavetap_context_configure(session_, context, 0, &parameters_, receive, &got_),
+                  WAVETAP_STATUS_SUCCESS);
+        return context;
+    }
+
+    FakeGpu gpu_;
+    Got got_;
+    wavetap_parameters parameters_{};
+    wavetap_session* session_ = nullptr;
+};
+
+TEST_F(CApiTest, RunsAContextAndDelivers) {
+    gpu_.wptr = 10;
+    parameters_.se_mask = 5;
+    const wavetap_context context = make();
+    ASSERT_EQ(wavetap_context_start(session_, context), WAVETAP_STATUS_SUCCESS);
+    int running = 0;
+    ASSERT_EQ(wavetap_context_is_running(session_, context, &running), WAVETAP_STATUS_SUCCESS);
+    EXPECT_EQ(running, 1);
+    ASSERT_EQ(wavetap_context_stop(session_, context), WAVETAP_STATUS_SUCCESS);
+    ASSERT_EQ(got_.chunks.size(), 2u);
+    EXPECT_EQ(got_.chunks[0].size, sizeof(wavetap_chunk));
+    EXPECT_EQ(got_.chunks[0].context.handle, context.handle);
+    EXPECT_EQ(got_.chunks[0].shader_engine, 0u);
+    EXPECT_EQ(got_.chunks[1].shader_engine, 2u);
+    EXPECT_EQ(got_.chunks[1].index, 1u);
+    EXPECT_EQ(got_.chunks[1].data_bytes, 328u);
+    EXPECT_EQ(got_.chunks[1].flags, static_cast<std::uint32_t>(WAVETAP_CHUNK_END));
+    for (const wavetap_status status : got_.inside) {
+        // A start inside the handler finds the context being stopped.
+        EXPECT_TRUE(status == WAVETAP_STATUS_WOULD_DEADLOCK || status == WAVETAP_STATUS_BUSY);
+    }
+    EXPECT_EQ(got_.inside.back(), WAVETAP_STATUS_WOULD_DEADLOCK);
+
+    wavetap_statistics statistics{};
+    statistics.size = sizeof statistics;
+    ASSERT_EQ(wavetap_get_statistics(session_, 0, &statistics), WAVETAP_STATUS_SUCCESS);
+    EXPECT_EQ(statistics.runs, 1u);
+    EXPECT_EQ(statistics.contexts, 1u);
+    EXPECT_EQ(statistics.bytes_delivered, 656u);
+    EXPECT_LE(statistics.host_bytes_per_idle_context, 1024u);
+}
+
+TEST_F(CApiTest, EveryMistakeIsAStatusWithWords) {
+    const wavetap_context a = make(), b = make();
+    ASSERT_EQ(wavetap_context_start(session_, a), WAVETAP_STATUS_SUCCESS);
+    EXPECT_EQ(wavetap_context_start(session_, b), WAVETAP_STATUS_BUSY);
+    EXPECT_NE(std::strstr(wavetap_last_error(), "holds the agent"), nullptr);
+    EXPECT_EQ(wavetap_context_configure(session_, b, 0, &parameters_, receive, &got_),
+              WAVETAP_STATUS_WRONG_STATE);
+    wavetap_context c{};
+    ASSERT_EQ(wavetap_context_create(session_, &c), WAVETAP_STATUS_SUCCESS);
+    parameters_.target_cu = 257;
+    EXPECT_EQ(wavetap_context_configure(session_, c, 0, &parameters_, receive, &got_),
+              WAVETAP_STATUS_INVALID_ARGUMENT);
+    EXPECT_NE(std::strstr(wavetap_last_error(), "target_cu = 257"), nullptr);
+    parameters_.target_cu = 1;
+    EXPECT_EQ(wavetap_context_configure(session_, c, 9, &parameters_, receive, &got_),
+              WAVETAP_STATUS_NOT_FOUND);
+    EXPECT_EQ(wavetap_context_start(session_, c), WAVETAP_STATUS_WRONG_STATE);
+    EXPECT_EQ(wavetap_context_destroy(session_, c), WAVETAP_STATUS_SUCCESS);
+    EXPECT_EQ(wavetap_context_start(session_, c), WAVETAP_STATUS_NOT_FOUND);
+    EXPECT_EQ(wavetap_context_stop(session_, {0}), WAVETAP_STATUS_NOT_FOUND);
+    EXPECT_EQ(wavetap_context_start(nullptr, a), WAVETAP_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(wavetap_context_configure(session_, b, 0, nullptr, receive, &got_),
+              WAVETAP_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(wavetap_context_create(session_, nullptr), WAVETAP_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(wavetap_session_close(nullptr), WAVETAP_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(wavetap_code_object_loaded(session_, 4, 1, 2, 3), WAVETAP_STATUS_NOT_FOUND);
+    EXPECT_EQ(wavetap_code_object_loaded(session_, 0, 1, 2, 3), WAVETAP_STATUS_SUCCESS);
+    EXPECT_EQ(wavetap_code_object_unloaded(session_, 0, 1), WAVETAP_STATUS_SUCCESS);
+    EXPECT_STREQ(wavetap_status_name(WAVETAP_STATUS_BUSY), "busy");
+    EXPECT_STREQ(wavetap_status_name(WAVETAP_STATUS_SUCCESS), "success");
+    EXPECT_STREQ(wavetap_status_name(static_cast<wavetap_status>(99)), "unknown");
+}
+
+TEST_F(CApiTest, OlderAndShorterStructsAreAccepted) {
+    wavetap_parameters old{};
+    ASSERT_EQ(wavetap_parameters_init(&old, offsetof(wavetap_parameters, detail)),
+              WAVETAP_STATUS_SUCCESS);
+    EXPECT_EQ(old.buffers, 1u);
+    EXPECT_EQ(old.detail, 0u); // beyond the caller's size: untouched
+    wavetap_context context{};
+    ASSERT_EQ(wavetap_context_create(session_, &context), WAVETAP_STATUS_SUCCESS);
+    EXPECT_EQ(wavetap_context_configure(session_, context, 0, &old, receive, &got_),
+              WAVETAP_STATUS_SUCCESS); // detail is the default there
+    old.size = 1000;
+    EXPECT_EQ(wavetap_context_configure(session_, context, 0, &old, receive, &got_),
+              WAVETAP_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(wavetap_parameters_init(&old, 3), WAVETAP_STATUS_INVALID_ARGUMENT);
+    wavetap_agent_info info{};
+    EXPECT_EQ(wavetap_agent_get_info(session_, 0, &info), WAVETAP_STATUS_INVALID_ARGUMENT);
+    info.size = sizeof info;
+    ASSERT_EQ(wavetap_agent_get_info(session_, 0, &info), WAVETAP_STATUS_SUCCESS);
+    EXPECT_STREQ(info.name, "gfx90a");
+    EXPECT_EQ(info.shader_engines, 8u);
+    std::uint32_t count = 0;
+    EXPECT_EQ(wavetap_agent_count(session_, &count), WAVETAP_STATUS_SUCCESS);
+    EXPECT_EQ(count, 1u);
+}
+
+TEST_F(CApiTest, CloseDeliversWhatRuns) {
+    const wavetap_context context = make();
+    ASSERT_EQ(wavetap_context_start(session_, context), WAVETAP_STATUS_SUCCESS);
+    EXPECT_EQ(wavetap_session_close(session_), WAVETAP_STATUS_SUCCESS);
+    session_ = nullptr;
+    EXPECT_EQ(got_.chunks.size(), 1u);
+}
+
+} // namespace
+} // namespace wavetap::capture
