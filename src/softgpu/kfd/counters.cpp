@@ -68,8 +68,8 @@ Result<void> write_counters(const std::string& folder, const Counters& counters)
         return Error{ErrorCode::kIo, std::string(what) + ": " + strerror(errno), path,
                      "WAVETAP_TRUTH_DIR must be a writable folder"};
     };
-    const int fd =
-        real::openat(AT_FDCWD, temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    const int fd = real::open_file(AT_FDCWD, temporary.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0) return failed("cannot write the driver's counters");
     const std::string text = to_json(counters);
     const ssize_t written = real::write(fd, text.data(), text.size());

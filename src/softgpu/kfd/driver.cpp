@@ -103,7 +103,7 @@ Result<std::unique_ptr<Driver>> Driver::create(const Config& config,
     return std::unique_ptr<Driver>(new Driver(config, agents, std::move(file), source));
 }
 
-int Driver::ioctl(unsigned long request, void* argument) {
+int Driver::handle(unsigned long request, void* argument) {
     static constexpr DriverCalls::Table kCalls = DriverCalls::make();
     const Call& call = kCalls[_IOC_NR(request)];
     const std::uint64_t number = ioctls_.fetch_add(1, std::memory_order_relaxed) + 1;

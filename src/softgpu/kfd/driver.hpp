@@ -32,7 +32,7 @@ class Driver {
         return device == file_->device() && inode == file_->inode();
     }
     /// `request` as of ioctl(). 0, or an errno; never EINTR or EAGAIN.
-    int ioctl(unsigned long request, void* argument);
+    int handle(unsigned long request, void* argument);
     /// Puts truth and counters on disk.
     void flush();
 

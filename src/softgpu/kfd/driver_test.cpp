@@ -94,7 +94,7 @@ class DriverTest : public ::testing::Test {
         return *driver_;
     }
     template <class Args> int call(Request request, Args& args) {
-        return driver().ioctl(code<Args>(request), &args);
+        return driver().handle(code<Args>(request), &args);
     }
     /// Memory at `va`, mapped to the agent; the client's view of it.
     std::uint64_t* map(std::uint64_t va, std::uint64_t bytes) {
@@ -144,19 +144,19 @@ TEST_F(DriverTest, Version_UnknownRequest_NullArgument) {
     EXPECT_EQ(call(Request::kGetVersion, version), 0);
     EXPECT_EQ(version.major, 1u);
     EXPECT_EQ(version.minor, 11u);
-    EXPECT_EQ(driver().ioctl(_IOC(_IOC_READ, 'K', 0x82, 8), &version), ENOTTY);
-    EXPECT_EQ(driver().ioctl(_IOC(_IOC_READ, 'd', 0x01, 8), &version), ENOTTY);
-    EXPECT_EQ(driver().ioctl(code<GetVersionArgs>(Request::kGetVersion), nullptr), EFAULT);
+    EXPECT_EQ(driver().handle(_IOC(_IOC_READ, 'K', 0x82, 8), &version), ENOTTY);
+    EXPECT_EQ(driver().handle(_IOC(_IOC_READ, 'd', 0x01, 8), &version), ENOTTY);
+    EXPECT_EQ(driver().handle(code<GetVersionArgs>(Request::kGetVersion), nullptr), EFAULT);
 }
 
 // Structures grew between releases: an older, shorter one is not written past its end.
 TEST_F(DriverTest, ShorterStructure_IsNotOverrun) {
     std::uint32_t words[2] = {7, 7};
-    EXPECT_EQ(driver().ioctl(_IOC(_IOC_READ, 'K', 1, 4), words), 0);
+    EXPECT_EQ(driver().handle(_IOC(_IOC_READ, 'K', 1, 4), words), 0);
     EXPECT_EQ(words[0], 1u);
     EXPECT_EQ(words[1], 7u);
     std::uint32_t in_only[2] = {7, 7};
-    EXPECT_EQ(driver().ioctl(_IOC(_IOC_WRITE, 'K', 1, 8), in_only), 0);
+    EXPECT_EQ(driver().handle(_IOC(_IOC_WRITE, 'K', 1, 8), in_only), 0);
     EXPECT_EQ(in_only[0], 7u);
 }
 

@@ -108,7 +108,7 @@ int open_device(int minor, int flags) {
     Driver* const d = driver();
     if (d == nullptr) return -ENODEV;
     const std::string path = "/proc/self/fd/" + std::to_string(d->fd());
-    int fd = real::openat(AT_FDCWD, path.c_str(), O_RDWR | (flags & O_CLOEXEC));
+    int fd = real::open_file(AT_FDCWD, path.c_str(), O_RDWR | (flags & O_CLOEXEC));
     if (fd < 0) fd = fcntl(d->fd(), (flags & O_CLOEXEC) != 0 ? F_DUPFD_CLOEXEC : F_DUPFD, 0);
     if (fd < 0) return -errno;
     if (minor != kKfdNode) lseek(fd, minor, SEEK_SET);
@@ -141,7 +141,7 @@ int minor_of(int fd) {
 // The kernel refuses a descriptor that another process opened, too.
 int engine_ioctl(int fd, unsigned long request, void* argument) {
     if (whose(fd) != Whose::kOurs) return -EBADF;
-    return -g_process->driver.load()->ioctl(request, argument);
+    return -g_process->driver.load()->handle(request, argument);
 }
 
 const char* product_name(int minor) {
@@ -156,7 +156,7 @@ void finish() {
 
 std::string read_text(const char* path) {
     std::string text;
-    const int fd = real::openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    const int fd = real::open_file(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return text;
     char block[65536];
     for (ssize_t size; (size = read(fd, block, sizeof block)) > 0;)

@@ -18,7 +18,7 @@ void report(const std::string& message) {
 
 CallLog::CallLog(const std::string& path) {
     if (path.empty()) return;
-    fd_ = real::openat(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    fd_ = real::open_file(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (fd_ < 0) report("cannot write the log " + path + ": " + strerror(errno));
 }
 

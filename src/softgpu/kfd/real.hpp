@@ -15,7 +15,7 @@
 
 namespace wavetap::softgpu::kfd::real {
 
-inline int openat(int folder, const char* path, int flags, unsigned mode = 0) {
+inline int open_file(int folder, const char* path, int flags, unsigned mode = 0) {
     return static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
 }
 inline int fstat(int fd, struct ::stat* out) {

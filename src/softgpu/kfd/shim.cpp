@@ -167,7 +167,7 @@ int fail(int error) {
 }
 
 void append_real_file(int fd, const char* path) {
-    const int source = real::openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    const int source = real::open_file(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (source < 0) return;
     char block[4096];
     for (ssize_t size; (size = read(source, block, sizeof block)) > 0;)
