@@ -175,18 +175,28 @@ Chip::Progress ChipModel::step(std::uint64_t clocks) {
         bool polls_only = false;
         const std::uint64_t next = next_event(polls_only);
         if (next == kNever) return Progress::kIdle;
-        if (polls_only && polled) {
+        if (polls_only) {
+            if (polled) {
+                clock_ = std::max(clock_, std::min(limit, clock_ + timing::kIdleStep));
+                return Progress::kPolling;
+            }
+            poll_now(std::min(next, limit)); // every call looks at memory once
+        } else if (next > limit) {
             clock_ = std::max(clock_, limit);
-            return Progress::kPolling;
-        }
-        if (next > limit) {
-            clock_ = std::max(clock_, limit);
-            return polls_only ? Progress::kPolling : Progress::kRunning;
+            return Progress::kRunning;
         }
         polled = polls_only;
-        clock_ = std::max(clock_, (next + timing::kQuad - 1) / timing::kQuad * timing::kQuad);
+        const std::uint64_t when = polls_only ? std::min(next, limit) : next;
+        clock_ = std::max(clock_, (when + timing::kQuad - 1) / timing::kQuad * timing::kQuad);
         run_events(clock_);
     }
+}
+
+void ChipModel::poll_now(std::uint64_t now) {
+    for (auto& [id, queue] : aql_)
+        if (queue->polling() && queue->next() != kNever) queue->set_next(now);
+    for (auto& [id, sdma] : sdma_)
+        if (sdma.polling && sdma.next != kNever) sdma.next = std::min(sdma.next, now);
 }
 
 void ChipModel::run_events(std::uint64_t now) {

@@ -93,6 +93,8 @@ class ChipModel final : public Chip,
     void refresh_units();
     /// Earliest event; `polls_only` if nothing but polled memory is left.
     std::uint64_t next_event(bool& polls_only) const;
+    /// Makes everything that polls due at `now`.
+    void poll_now(std::uint64_t now);
     void run_events(std::uint64_t now);
     void run_sdma(Sdma& sdma, std::uint64_t now);
     void run_ended(std::uint64_t now);

@@ -273,8 +273,10 @@ void ComputeUnit::start_operation(WaveContext& wave, const Op& op, std::uint64_t
 
 void ComputeUnit::issue(Turn& turn, WaveContext& wave, const Op& op) {
     const std::uint64_t pc = wave.state.pc;
-    wave.state.clock = turn.now;
-    wave.state.realtime = services_.host.counter_at(turn.now);
+    if (op.unit == Unit::kSmem) { // s_memtime, s_memrealtime
+        wave.state.clock = turn.now;
+        wave.state.realtime = services_.host.counter_at(turn.now);
+    }
     const StepInfo info = execute(op, wave.state, services_.memory);
     ++services_.instructions;
     if (info.outcome == Outcome::kIllegal) {
@@ -357,7 +359,6 @@ void ComputeUnit::apply(Turn& turn, WaveContext& wave, const Op& op, const StepI
 // Executed at the first attempt; the trace shows it, and the log has it, when it is finished.
 void ComputeUnit::immediate(Turn& turn, WaveContext& wave, const Op& op) {
     wave.blocked_pc = wave.state.pc;
-    wave.state.clock = turn.now;
     const StepInfo info = execute(op, wave.state, services_.memory);
     ++services_.instructions;
     wave.op = nullptr;

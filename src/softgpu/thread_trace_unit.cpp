@@ -174,7 +174,7 @@ void ThreadTraceUnit::update_selection() {
     target_cu_ = mask & 0x1F;
     const bool sh0 = (mask >> 5 & 1) == 0;
     simd_mask_ = mask >> 8 & 0xF;
-    detail_on_ = sh0 && (token_on(kIssue) || token_on(kInst));
+    detail_on_ = sh0 && (compute_token_on(kIssue) || compute_token_on(kInst));
 }
 
 void ThreadTraceUnit::drain(std::uint64_t now) {
@@ -185,33 +185,33 @@ void ThreadTraceUnit::drain(std::uint64_t now) {
 }
 
 void ThreadTraceUnit::put(const Pending& p) {
-    if (token_on(kInst))
+    if (compute_token_on(kInst))
         note(writer_.inst(p.due, p.simd, p.slot, static_cast<sqtt::Gfx9Inst>(p.type)), p.due);
-    if (p.next_pc && token_on(kInstPc))
+    if (p.next_pc && compute_token_on(kInstPc))
         note(writer_.inst_pc(p.due, p.simd, p.slot, *p.next_pc), p.due);
 }
 
 void ThreadTraceUnit::wave_start(std::uint64_t now, const sqtt::Gfx9WaveStart& start) {
-    if (!token_on(kWaveStart)) return;
+    if (!compute_token_on(kWaveStart)) return;
     drain(now);
     note(writer_.wave_start(now, start), now);
 }
 
 void ThreadTraceUnit::wave_end(std::uint64_t now, const WavePlace& place) {
-    if (!token_on(kWaveEnd)) return;
+    if (!compute_token_on(kWaveEnd)) return;
     drain(now);
     note(writer_.wave_end(now, {place.cu, place.simd, place.slot, 0}), now);
 }
 
 void ThreadTraceUnit::issue(std::uint64_t now, unsigned simd, const IssueStates& states) {
-    if (!token_on(kIssue)) return;
+    if (!compute_token_on(kIssue)) return;
     drain(now);
     note(writer_.issue(now, static_cast<std::uint8_t>(simd), states), now);
 }
 
 void ThreadTraceUnit::inst(std::uint64_t due, unsigned simd, unsigned slot, std::uint8_t type,
                            std::optional<std::uint64_t> next_pc) {
-    if (!token_on(kInst)) return;
+    if (!compute_token_on(kInst)) return;
     const Pending pending{due, static_cast<std::uint8_t>(simd), static_cast<std::uint8_t>(slot),
                           type, next_pc};
     auto at = pending_.end();
@@ -221,7 +221,7 @@ void ThreadTraceUnit::inst(std::uint64_t due, unsigned simd, unsigned slot, std:
 }
 
 void ThreadTraceUnit::user_data(std::uint64_t now, const WavePlace& place, std::uint32_t data) {
-    if (!token_on(kUserData)) return;
+    if (!compute_token_on(kUserData)) return;
     drain(now);
     note(writer_.userdata(now, {place.cu, place.simd, place.slot, 0}, data), now);
 }
@@ -235,14 +235,14 @@ void ThreadTraceUnit::register_write(std::uint64_t now, std::uint32_t reg, std::
 
 void ThreadTraceUnit::compute_register(std::uint64_t now, std::uint8_t address, std::uint32_t data,
                                        std::uint8_t me, std::uint8_t pipe) {
-    if (!token_on(kRegCs)) return;
+    if (!compute_token_on(kRegCs)) return;
     drain(now);
     note(writer_.reg_cs(now, address, data, me, pipe), now);
 }
 
 void ThreadTraceUnit::compute_event(std::uint64_t now, std::uint32_t event) {
     constexpr std::uint8_t kNowhere = 0x7F;
-    if (!token_on(kRegCsPriv)) return;
+    if (!compute_token_on(kRegCsPriv)) return;
     drain(now);
     note(writer_.reg_cs_event(now, kNowhere, event), now);
 }

@@ -99,9 +99,9 @@ class ThreadTraceUnit final : private sqtt::TokenSink {
     };
 
     bool write(std::span<const std::byte> bytes) override;
-    bool token_on(unsigned id) const {
-        return armed_ && compute_on_ && (regs_[kTokenMask] >> id & 1) != 0;
-    }
+    bool token_on(unsigned id) const { return armed_ && (regs_[kTokenMask] >> id & 1) != 0; }
+    /// Tokens of the compute stage: also only if MODE selects it.
+    bool compute_token_on(unsigned id) const { return compute_on_ && token_on(id); }
     std::uint64_t register_base() const;
     std::uint64_t capacity() const { return std::uint64_t{regs_[kSize] & 0x3FFFFF} << 12; }
     bool wraps() const { return (regs_[kMode] >> 31 & 1) != 0; }

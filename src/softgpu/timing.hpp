@@ -18,6 +18,9 @@ inline constexpr std::uint64_t kAqlFetch = 200;      ///< read and check one AQL
 inline constexpr std::uint64_t kAqlRetire = 100;     ///< last step to the completion signal
 inline constexpr std::uint64_t kAqlPoll = 400;       ///< between looks at memory that is polled
 inline constexpr std::uint64_t kDispatchSetup = 800; ///< packet to first work-group
+/// Most that one step() moves the clock while everything left is polled: the host's time decides
+/// then, and limits in clocks must not run out at once.
+inline constexpr std::uint64_t kIdleStep = 100'000;
 inline constexpr std::uint64_t kScratchRetry = 2000; ///< between looks at the inactive signal
 inline constexpr std::uint64_t kSdmaSlice = 512;     ///< clocks that one SDMA step covers
 inline constexpr std::uint64_t kSdmaPoll = 400;
