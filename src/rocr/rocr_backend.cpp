@@ -28,7 +28,6 @@ RocrBackend::RocrBackend(const HsaFunctions& hsa, GpuAgent agent)
 
 RocrBackend::~RocrBackend() {
     (void)destroy_queue();
-    if (copy_signal_.handle != 0 && !copy_pending_) (void)hsa_.signal_destroy(copy_signal_);
 }
 
 void RocrBackend::queue_failed(hsa_status_t status, hsa_queue_t*, void* data) {
@@ -69,6 +68,10 @@ Result<void> RocrBackend::destroy_queue() {
         if (slot.signal.handle != 0) (void)hsa_.signal_destroy(slot.signal);
         slot = {};
     }
+    // A copy that was not answered may still write its signal: that one is left alone.
+    if (copy_signal_.handle != 0 && !copy_pending_) (void)hsa_.signal_destroy(copy_signal_);
+    copy_signal_ = {};
+    copy_pending_ = false;
     return {};
 }
 

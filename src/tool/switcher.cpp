@@ -107,6 +107,7 @@ void Switcher::arm(Agent& agent) {
         MutexLock lock(agent.mutex);
         if (agent.pending.empty()) return;
         done = agent.pending.front()->done;
+        agent.pending.front()->watched = true;
     }
     agent.armed = hsa_.signal_async_handler(done, HSA_SIGNAL_CONDITION_LT, 1, on_done, &agent) ==
                   HSA_STATUS_SUCCESS;
@@ -135,6 +136,7 @@ void Switcher::serve(Agent& agent) {
         MutexLock lock(agent.mutex);
         if (agent.pending.empty()) return; // released meanwhile
         hsa_.signal_store(release, 0);
+        agent.pending.front()->watched = false;
         agent.used.push_back(std::move(agent.pending.front()));
         agent.pending.pop_front();
     }
@@ -149,6 +151,18 @@ void Switcher::release_all(Agent& agent) {
         agent.used.push_back(std::move(pending));
     }
     agent.pending.clear();
+}
+
+void Switcher::destroy_signals(Agent& agent) {
+    MutexLock lock(agent.mutex);
+    for (const auto& used : agent.used) {
+        // What a queue or ROCr's handler thread may still look at stays.
+        if (used->watched || hsa_.signal_load(used->waiters) != 0) continue;
+        (void)hsa_.signal_destroy(used->done);
+        (void)hsa_.signal_destroy(used->release);
+        (void)hsa_.signal_destroy(used->waiters);
+    }
+    agent.used.clear();
 }
 
 void Switcher::last(Agent& agent) {
@@ -171,6 +185,8 @@ void Switcher::finish(TimePoint deadline) {
                                   [&waited]()
                                       WAVETAP_REQUIRES(waited.mutex) { return waited.done; });
     }
+    for (auto& agent : agents_)
+        destroy_signals(*agent);
 }
 
 } // namespace wavetap::tool

@@ -48,6 +48,7 @@ class Switcher final : public rocr::DispatchHooks {
         hsa_signal_t done{};    ///< 0: all before the window is done
         hsa_signal_t release{}; ///< 0: the context has started
         hsa_signal_t waiters{}; ///< barriers on `release` that have not retired
+        bool watched = false;   ///< ROCr may still hold a handler on `done`
     };
     struct Agent {
         Agent(Switcher* switcher, std::uint32_t agent_index, Rotation agent_rotation)
@@ -73,6 +74,7 @@ class Switcher final : public rocr::DispatchHooks {
     void serve(Agent& agent);
     void last(Agent& agent);
     void release_all(Agent& agent);
+    void destroy_signals(Agent& agent);
 
     const rocr::HsaFunctions hsa_;
     Recorder& recorder_;
