@@ -85,10 +85,7 @@ std::uint64_t CodeMap::code_id_for(std::uint64_t id, std::uint64_t address) cons
 }
 
 void CodeMap::load(std::uint64_t address, std::uint64_t size, std::uint64_t id, bool from_start) {
-    if (objects_.size() >= kMaxObjects) return;
-    for (const std::uint32_t index : live_) {
-        if (objects_[index].id == id) return;
-    }
+    if (objects_.size() >= kMaxObjects || !live_ids_.insert(id).second) return;
     Object object;
     object.id = id;
     object.code_id = code_id_for(id, address);
@@ -103,6 +100,7 @@ void CodeMap::load(std::uint64_t address, std::uint64_t size, std::uint64_t id, 
 }
 
 void CodeMap::unload(std::uint64_t id) {
+    if (live_ids_.erase(id) == 0) return;
     std::erase_if(live_, [this, id](std::uint32_t index) { return objects_[index].id == id; });
 }
 

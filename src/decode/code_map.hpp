@@ -13,6 +13,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace wavetap::decode {
@@ -114,7 +115,8 @@ class CodeMap {
     std::uint64_t code_id_for(std::uint64_t id, std::uint64_t address) const;
 
     CodeSource* source_;
-    std::vector<Object> objects_;           ///< [0] = no object
+    std::vector<Object> objects_; ///< [0] = no object
+    std::unordered_set<std::uint64_t> live_ids_;
     std::vector<std::uint32_t> given_;      ///< the caller's, by address
     std::vector<std::uint32_t> live_;       ///< from markers, by address
     std::vector<std::uint32_t> from_start_; ///< from markers, by address

@@ -92,6 +92,7 @@ void Gfx9Waves::clear(Wave& wave) const {
     wave.anchors.clear();
     wave.timeline.clear();
     wave.queue_size = 0;
+    wave.last_named = {};
     wave.stalls.clear();
     wave.first_stall = 0;
 }
@@ -189,6 +190,18 @@ void Gfx9Waves::immediate(Wave& wave, StreamPoint at) {
     wave.state_start = begin + cycles;
 }
 
+void Gfx9Waves::push_stall(Wave& wave, std::uint64_t time) const {
+    if (wave.first_stall > kMaxStalls / 2) {
+        wave.stalls.erase(wave.stalls.begin(),
+                          wave.stalls.begin() + static_cast<std::ptrdiff_t>(wave.first_stall));
+        wave.first_stall = 0;
+    }
+    if (wave.stalls.size() < kMaxStalls)
+        wave.stalls.push_back(time);
+    else
+        wave.stalls.back() = time;
+}
+
 void Gfx9Waves::issue_one(Wave& wave, StreamPoint at, unsigned state) {
     const WaveState before = wave.state;
     switch (static_cast<sqtt::Gfx9Issue>(state)) {
@@ -204,10 +217,7 @@ void Gfx9Waves::issue_one(Wave& wave, StreamPoint at, unsigned state) {
         break;
     case sqtt::Gfx9Issue::kStall:
         wave.state = WaveState::kStall;
-        if (wave.stalls.size() < kMaxStalls)
-            wave.stalls.push_back(at.time);
-        else
-            wave.stalls.back() = at.time;
+        push_stall(wave, at.time);
         break;
     case sqtt::Gfx9Issue::kImmediate:
         immediate(wave, at);
@@ -287,20 +297,17 @@ void Gfx9Waves::apply_stalls(Wave& wave, std::size_t i) const {
     list.times[i] = begin;
 }
 
+// Lengthens the instruction that is replayed: the last one of its kind.
 void Gfx9Waves::replay(Wave& wave, StreamPoint at, std::size_t i, std::uint8_t category) const {
-    // A replayed instruction is among those in flight; looking far back would find another one.
     InstructionList& list = wave.list;
-    const std::size_t oldest = i > 4096 ? i - 4096 : 0;
-    for (std::size_t j = i; j-- > oldest;) {
-        if (list.categories[j] != category) continue;
-        if (j + 2 > i) break;
-        const std::uint32_t longer = to_u32(above(at.time + 4, list.times[j]));
-        if (longer > list.durations[j]) {
-            list.stalls[j] += longer - list.durations[j];
-            list.durations[j] = longer;
-        }
-        break;
-    }
+    const std::uint32_t last = wave.last_named[category];
+    if (last == 0 || last + 1 > i)
+        return; // last is an index plus one: two entries before i at least
+    const std::size_t j = last - 1;
+    const std::uint32_t longer = to_u32(above(at.time + 4, list.times[j]));
+    if (longer <= list.durations[j]) return;
+    list.stalls[j] += longer - list.durations[j];
+    list.durations[j] = longer;
 }
 
 void Gfx9Waves::name(Wave& wave, StreamPoint at, unsigned simd, std::size_t i, unsigned type) {
@@ -317,7 +324,10 @@ void Gfx9Waves::name(Wave& wave, StreamPoint at, unsigned simd, std::size_t i, u
         if (row.source == Source::kInferred)
             diagnostics_->add(Fault::kUnknownInstructionCode, at.offset_bytes, at.time);
         erase(wave, i);
-    } else if (row.type == Gfx9Inst::kPc) {
+        return;
+    }
+    wave.last_named[row.category] = static_cast<std::uint32_t>(i) + 1;
+    if (row.type == Gfx9Inst::kPc) {
         wave.anchors.add_waiting(i + 1);
     } else if (row.type == Gfx9Inst::kTrap) {
         wave.trap = Trap::kWaitPc;

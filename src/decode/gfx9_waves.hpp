@@ -61,6 +61,7 @@ class Gfx9Waves {
         std::vector<TimelinePiece> timeline;
         std::array<std::uint32_t, kMaxInFlight> queue{}; ///< issued, not yet named
         unsigned queue_size = 0;
+        std::array<std::uint32_t, 16> last_named{}; ///< index + 1 of the last of each category
         std::vector<std::uint64_t> stalls;
         std::size_t first_stall = 0;
     };
@@ -75,6 +76,7 @@ class Gfx9Waves {
     void apply_stalls(Wave& wave, std::size_t i) const;
     void erase(Wave& wave, std::size_t i) const;
     void replay(Wave& wave, StreamPoint at, std::size_t i, std::uint8_t category) const;
+    void push_stall(Wave& wave, std::uint64_t time) const;
     void resume(Wave& wave, StreamPoint at, unsigned type) const;
     void deliver(Wave& wave, StreamPoint at, bool complete);
 

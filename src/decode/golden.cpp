@@ -150,7 +150,7 @@ std::string golden_json(const BlobRecords& records, const GoldenInfo& info) {
     out["userdata_writes"] = Json::array();
     // The golden files list writes of one clock by register and value.
     std::vector<RegisterWrite> writes = records.userdata_writes;
-    std::stable_sort(writes.begin(), writes.end(), [](const auto& a, const auto& b) {
+    std::sort(writes.begin(), writes.end(), [](const auto& a, const auto& b) {
         return std::tie(a.time, a.reg, a.data) < std::tie(b.time, b.reg, b.data);
     });
     for (const auto& write : writes)

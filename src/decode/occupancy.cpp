@@ -16,18 +16,12 @@ void Occupancy::deliver(WaveHead head) {
     sink_->wave({head, kNone, {}, {}, {}, {}, false, 0});
 }
 
-void Occupancy::packets_lost() {
-    lost_ = true;
-    for (Slot& slot : slots_)
-        slot.suspect = slot.taken;
-}
-
 void Occupancy::start(StreamPoint at, WaveHead& head, std::uint64_t entry_address, bool is_ext) {
     Slot& slot = slots_[index(head)];
     if (slot.taken) {
         // The end token of the wave before is missing; it ended some time before this start.
         const std::uint64_t end = at.time > 0 ? at.time - 1 : 0;
-        if (slot.suspect) report(slot, end, false);
+        if (slot.losses != losses_) report(slot, end, false);
         if (!slot.head.on_target) {
             diagnostics_->add(Fault::kStartOfLiveWave, at.offset_bytes, at.time);
             slot.head.complete = false;
@@ -39,7 +33,7 @@ void Occupancy::start(StreamPoint at, WaveHead& head, std::uint64_t entry_addres
     head.ordinal = next_ordinal();
     head.start = at.time;
     head.entry = code_->attribute(entry_address);
-    slot = {head, true, is_ext, false, false};
+    slot = {head, true, is_ext, false, losses_};
     report(slot, at.time, true);
 }
 
@@ -79,6 +73,7 @@ void Occupancy::resume(StreamPoint at, WaveHead& head, std::uint64_t entry_addre
     slot = {};
     slot.head = head;
     slot.taken = true;
+    slot.losses = losses_;
     report(slot, at.time, true);
 }
 

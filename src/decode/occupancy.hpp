@@ -35,8 +35,7 @@ class Occupancy {
         return slot.taken ? &slot.head : nullptr;
     }
     void set_entry(const WaveHead& where, std::uint64_t entry_address);
-    void packets_lost();
-    bool lost() const { return lost_; }
+    void packets_lost() { ++losses_; }
     /// Delivers waves off the target that are still running.
     void finish(StreamPoint at);
     std::uint64_t next_ordinal() { return ordinal_++; }
@@ -48,8 +47,8 @@ class Occupancy {
         WaveHead head;
         bool taken = false;
         bool is_ext = false;
-        bool saved = false;   ///< its context was saved; the head's entry is still that wave's
-        bool suspect = false; ///< tokens were lost while it was taken
+        bool saved = false;       ///< its context was saved; the head's entry is still that wave's
+        std::uint64_t losses = 0; ///< that had happened when it was taken
     };
     static std::size_t index(const WaveHead& head) {
         return ((std::size_t{head.sa & 1U} * 16 + (head.cu & 15U)) * 4 + (head.simd & 3U)) * 32 +
@@ -65,7 +64,7 @@ class Occupancy {
     bool quiet_on_target_;
     std::uint64_t ordinal_ = 0;
     std::uint64_t ends_without_start_ = 0;
-    bool lost_ = false; ///< since the trace began
+    std::uint64_t losses_ = 0; ///< so far
 };
 
 } // namespace wavetap::decode

@@ -230,7 +230,6 @@ template <Generation kGen> void RdnaEngine<kGen>::flush() {
 }
 
 template <Generation kGen> void RdnaEngine<kGen>::lost(StreamPoint at) {
-    flush();
     event(at, EventKind::kPacketsLost);
     diagnostics_.add(Fault::kPacketsLost, at.offset_bytes, at.time);
     occupancy_.packets_lost();
@@ -252,7 +251,9 @@ template <Generation kGen> void RdnaEngine<kGen>::timestamp(const Token& token, 
             return;
         }
         time_ += value;
-        if (packets_lost) lost({time_, at.offset_bytes});
+        if (!packets_lost) return;
+        flush();
+        lost({time_, at.offset_bytes});
     }
 }
 
