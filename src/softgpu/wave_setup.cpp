@@ -77,7 +77,9 @@ std::unique_ptr<WaveContext> make_wave(Dispatch& dispatch, WorkGroup& group, std
     state.vgpr.resize(dispatch.vgprs);
     state.agpr.resize(dispatch.agprs);
     state.lds = group.lds;
-    state.mode = dispatch.rsrc1 >> 12 & 0xFF; // round and denormal fields
+    // Round and denormal fields, DX10_CLAMP, IEEE.
+    state.mode = (dispatch.rsrc1 >> 12 & 0xFF) | (dispatch.rsrc1 >> 21 & 1) << 8 |
+                 (dispatch.rsrc1 >> 23 & 1) << 9;
     state.shared_aperture = kSharedAperture;
     state.private_aperture = kPrivateAperture;
     state.hw_id = std::uint32_t{place.slot} | std::uint32_t{place.simd} << 4 |

@@ -36,11 +36,45 @@ std::uint64_t address_of(const OpCode& c, const Wave& w, unsigned lane) {
     return std::uint64_t{w.vgpr[c.op[0].index][lane]} + static_cast<std::uint64_t>(c.imm);
 }
 
+/// Largest address of the active lanes plus `bytes`.
+std::uint64_t end_of_access(const OpCode& c, const Wave& w, std::uint64_t bytes) {
+    std::uint32_t most = 0;
+    const LaneWords& address = w.vgpr[c.op[0].index];
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+        const std::uint32_t at = (w.exec >> lane & 1) != 0 ? address[lane] : 0;
+        most = at > most ? at : most;
+    }
+    return most + bytes;
+}
+
+/// Dwords of every active lane, all inside LDS.
+template <unsigned Dwords>
+void read_dwords(const OpCode& c, const Wave& w, std::uint64_t offset, LaneWords* out) {
+    const LaneWords address = w.vgpr[c.op[0].index];
+    const std::byte* base = w.lds.data() + offset;
+    for_active_lanes(w.exec, [&](unsigned lane) {
+        std::uint32_t value[Dwords];
+        std::memcpy(value, base + address[lane], sizeof value);
+        for (unsigned i = 0; i < Dwords; ++i)
+            out[i][lane] = value[i];
+    });
+}
+bool read_fast(const OpCode& c, const Wave& w, std::uint64_t offset, LaneWords* out,
+               unsigned bytes) {
+    if (bytes < 4 || end_of_access(c, w, offset + bytes) > w.lds.size()) return false;
+    if (bytes == 4) read_dwords<1>(c, w, offset, out);
+    if (bytes == 8) read_dwords<2>(c, w, offset, out);
+    if (bytes == 12) read_dwords<3>(c, w, offset, out);
+    if (bytes == 16) read_dwords<4>(c, w, offset, out);
+    return true;
+}
+
 StepInfo run_read(const Op& op, Wave& w, Memory&) {
     const OpCode& c = *op.code;
     if (!registers_fit(c, w)) return illegal_register();
     const MemorySpec& spec = c.row->memory;
     LaneWords* out = registers(w, c.dst);
+    if (read_fast(c, w, static_cast<std::uint64_t>(c.imm), out, spec.bytes)) return next(op, w);
     for_active_lanes(w.exec, [&](unsigned lane) {
         std::uint32_t value[4] = {};
         lds_read(w, address_of(c, w, lane), value, spec.bytes);
@@ -83,8 +117,9 @@ StepInfo run_read2(const Op& op, Wave& w, Memory&) {
     if (!registers_fit(c, w)) return illegal_register();
     const unsigned bytes = c.row->memory.bytes;
     LaneWords* out = registers(w, c.dst);
+    const LaneWords address = w.vgpr[c.op[0].index];
     for_active_lanes(w.exec, [&](unsigned lane) {
-        const std::uint64_t base = w.vgpr[c.op[0].index][lane];
+        const std::uint64_t base = address[lane];
         std::uint32_t value[4] = {};
         lds_read(w, base + static_cast<std::uint64_t>(c.imm), value, bytes);
         lds_read(w, base + static_cast<std::uint64_t>(c.imm2), value + bytes / 4, bytes);

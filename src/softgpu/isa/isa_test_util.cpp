@@ -108,7 +108,7 @@ Machine::Machine() : memory(space) {
     wave.vgpr.resize(64);
     wave.agpr.resize(64);
     wave.exec = ~std::uint64_t{0};
-    wave.mode = 0x2f0; // round to nearest even, subnormals kept, IEEE
+    wave.mode = 0x3f0; // round to nearest even, subnormals kept, DX10_CLAMP, IEEE
     wave.pc = kCode;
 }
 

@@ -105,7 +105,8 @@ Wave KernelRunner::make_wave(const Descriptor& d, const Launch& l, unsigned grou
                              unsigned group_y, unsigned number) {
     Wave w;
     w.pc = d.entry;
-    w.mode = d.rsrc1 >> 12 & 0x3ff;
+    // Rounding and subnormals, DX10_CLAMP, IEEE.
+    w.mode = (d.rsrc1 >> 12 & 0xff) | (d.rsrc1 >> 21 & 1) << 8 | (d.rsrc1 >> 23 & 1) << 9;
     const unsigned granted = ((d.rsrc1 & 63) + 1) * 8;
     const unsigned accum_offset = ((d.rsrc3 & 63) + 1) * 4;
     w.vgpr.resize(std::min(granted, accum_offset));

@@ -15,7 +15,24 @@
 // instructions needs no second description. Loops always compute every lane; EXEC only decides
 // what is written. Lane functions must therefore be defined for all inputs.
 
+/// Functions with this attribute run only where cpu_is_wide().
+#if defined(__x86_64__)
+#define WAVETAP_WIDE [[gnu::target("avx2,fma,f16c")]]
+#else
+#define WAVETAP_WIDE
+#endif
+
 namespace wavetap::softgpu::isa {
+
+/// The machine has AVX2, FMA and F16C.
+inline bool cpu_is_wide() {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("f16c");
+#else
+    return false;
+#endif
+}
 
 /// How an operand is read or written, derived from the C++ type.
 enum class Elem : std::uint8_t {
@@ -166,11 +183,7 @@ template <auto F, class R, class... A> struct LaneLoop {
                         F(get_lane<A>(local.s[I & 3][0], local.s[I & 3][1], local.mode, lane)...));
     }
     static void plain(const LaneArgs& args) { body(args, std::index_sequence_for<A...>{}); }
-#if defined(__x86_64__)
-    [[gnu::target("avx2,fma,f16c")]]
-#endif
-    static void
-    wide(const LaneArgs& args) {
+    WAVETAP_WIDE static void wide(const LaneArgs& args) {
         body(args, std::index_sequence_for<A...>{});
     }
     static constexpr Kernel kernel() {

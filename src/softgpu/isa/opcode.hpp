@@ -27,6 +27,7 @@ enum RowFlags : std::uint32_t {
     kWritesHighHalf = 8,    ///< the result goes to the upper half (v_fma_mixhi)
     kNoDenormFlush = 16,    ///< bits are moved, not computed
     kWritesExec = 32,       ///< v_cmpx
+    kTwice = 128,           ///< the function runs on first and second registers separately
     kSecondSourceFirst = 64 ///< op_sel of v_pk_mov_b32: each half from its own source
 };
 
@@ -98,7 +99,6 @@ struct LaneSource {
     Kind kind = Kind::kConstant;
     isa::Elem elem = isa::Elem::kNone;
     std::uint8_t dwords = 1;
-    std::uint8_t number = 0; ///< position among the sources, for op_sel
     std::uint16_t index = 0;
     bool plain = true; ///< no modifier: lanes are read as they are
     bool neg = false, abs = false, sext = false;
@@ -144,6 +144,7 @@ struct OpCode {
     bool high_half = false, keep_half = false;
     std::uint8_t sdwa_dst = 6;
     std::uint8_t sdwa_unused = 0; ///< 0 pad, 1 sext, 2 preserve
+    bool wide = false;            ///< cpu_is_wide()
     bool has_dpp = false;
     DppKind dpp = DppKind::kQuadPerm;
     std::uint8_t dpp_amount = 0; ///< shift, or quad_perm as four 2-bit fields
@@ -225,6 +226,16 @@ inline constexpr std::uint8_t kInstSalu = 1, kInstVmemRead = 2, kInstVmemWrite =
                               kInstJump = 12, kInstFlatRead = 14, kInstMessage = 15,
                               kInstSmemRead = 0, kInstSmemWrite = 16, kInstValu64 = 18,
                               kInstMatrix = 28;
+
+/// Packed 32-bit: scalar lambda F on both registers of every pair.
+template <auto F> constexpr Semantics valu_pair(std::string_view name, std::uint32_t flags = 0) {
+    Semantics row = valu<F>(name, flags | kTwice);
+    row.sqtt_type = 18;
+    row.kernel.dst = Elem::kPackedB32;
+    for (unsigned i = 0; i < row.kernel.sources; ++i)
+        row.kernel.src[i] = Elem::kPackedB32;
+    return row;
+}
 
 /// 64-bit and three-operand vector ALU instructions show as INST type 18.
 constexpr Semantics wide(Semantics row) {

@@ -26,12 +26,22 @@ void broadcast(LaneBuffer& out, std::uint32_t value) {
         out.lane[i] = value;
 }
 
-void expand_mask(LaneBuffer& out, std::uint64_t mask) {
+[[gnu::always_inline]] inline void expand_mask_body(LaneBuffer& out, std::uint64_t mask) {
     for (unsigned half = 0; half < 2; ++half) {
         const auto bits = static_cast<std::uint32_t>(mask >> (32 * half));
         for (unsigned i = 0; i < 32; ++i)
             out.lane[32 * half + i] = bits >> i & 1;
     }
+}
+
+WAVETAP_WIDE void expand_mask_wide(LaneBuffer& out, std::uint64_t mask) {
+    expand_mask_body(out, mask);
+}
+void expand_mask(const OpCode& c, LaneBuffer& out, std::uint64_t mask) {
+    if (c.wide)
+        expand_mask_wide(out, mask);
+    else
+        expand_mask_body(out, mask);
 }
 
 /// Bytes 0 or 1 to one bit each.
@@ -200,14 +210,31 @@ bool flushes(Elem elem, std::uint32_t mode, bool output) {
     return (is_float(elem) || elem == Elem::kPacked16) && (mode >> bit & 1) == 0;
 }
 
-void fetch(const OpCode& c, const LaneSource& s, Wave& w, LaneBuffer (&temp)[2],
+/// Indexing mode (MODE bit 27): M0 7:0 is added to the vector registers that M0 15:12 names.
+/// `which`: 0..2 sources, 3 destination.
+unsigned register_shift(const Wave& w, unsigned which) {
+    if ((w.mode >> 27 & 1) == 0 || (w.m0 >> (12 + which) & 1) == 0) return 0;
+    return w.m0 & 0xff;
+}
+bool shifted_registers_fit(const OpCode& c, const Wave& w) {
+    const auto fits = [&](unsigned index, unsigned dwords, unsigned which) {
+        return index + dwords + register_shift(w, which) <= w.vgpr.size();
+    };
+    for (unsigned i = 0; i < c.sources && i < 3; ++i)
+        if (c.src[i].kind == LaneSource::Kind::kVgpr && !fits(c.src[i].index, c.src[i].dwords, i))
+            return false;
+    return c.dst.kind != Operand::Kind::kVgpr || fits(c.dst.index, c.dst.dwords, 3);
+}
+
+void fetch(const OpCode& c, unsigned number, Wave& w, LaneBuffer (&temp)[2],
            const std::uint32_t* (&out)[2]) {
+    const LaneSource& s = c.src[number];
     const bool flush = (w.mode & 0xf0) != 0xf0 && (c.row->flags & kNoDenormFlush) == 0 &&
                        flushes(s.elem, w.mode, false);
     switch (s.kind) {
     case LaneSource::Kind::kVgpr:
-        out[0] = w.vgpr[s.index].data();
-        if (s.dwords > 1) out[1] = w.vgpr[s.index + 1U].data();
+        out[0] = w.vgpr[s.index + register_shift(w, number)].data();
+        if (s.dwords > 1) out[1] = w.vgpr[s.index + 1U + register_shift(w, number)].data();
         break;
     case LaneSource::Kind::kAgpr:
         out[0] = w.agpr[s.index].data();
@@ -229,7 +256,7 @@ void fetch(const OpCode& c, const LaneSource& s, Wave& w, LaneBuffer (&temp)[2],
         break;
     }
     case LaneSource::Kind::kMask:
-        expand_mask(temp[0], read_scalar_pair(w, s.index));
+        expand_mask(c, temp[0], read_scalar_pair(w, s.index));
         out[0] = temp[0].lane;
         return;
     }
@@ -255,50 +282,49 @@ template <class T> T scale(T value, unsigned omod) {
     return value;
 }
 
-/// Clamp to 0..1; NaN becomes 0 (DX10_CLAMP, which compute kernels set).
-template <class T> T saturate(T value) {
+/// Clamp to 0..1; NaN becomes 0 if MODE's DX10_CLAMP says so.
+template <class T> T saturate(T value, bool nan_to_zero) {
+    if (value != value) return nan_to_zero ? T{0} : value;
     if (!(value > T{0})) return T{0};
     return value < T{1} ? value : T{1};
 }
 
-template <class T> T finish(T value, const OpCode& c) {
+template <class T> T finish(T value, const OpCode& c, std::uint32_t mode) {
     value = scale(value, c.omod);
-    return c.clamp ? saturate(value) : value;
+    return c.clamp ? saturate(value, (mode >> 8 & 1) != 0) : value;
 }
 
-std::uint16_t finish_half(std::uint32_t bits, const OpCode& c) {
-    return double_to_half(
-               finish(static_cast<double>(half_to_float(Half{static_cast<std::uint16_t>(bits)})),
-                      c))
-        .bits;
+std::uint16_t finish_half(std::uint32_t bits, const OpCode& c, std::uint32_t mode) {
+    const double value = half_to_double(Half{static_cast<std::uint16_t>(bits)});
+    return double_to_half(finish(value, c, mode)).bits;
 }
 
-void finish_floats(const OpCode& c, LaneBuffer (&out)[2]) {
+void finish_floats(const OpCode& c, std::uint32_t mode, LaneBuffer (&out)[2]) {
     for (unsigned i = 0; i < kLanes; ++i) {
         std::uint32_t& lo = out[0].lane[i];
         std::uint32_t& hi = out[1].lane[i];
         switch (c.row->kernel.dst) {
         case Elem::kF32:
-            lo = std::bit_cast<std::uint32_t>(finish(std::bit_cast<float>(lo), c));
+            lo = std::bit_cast<std::uint32_t>(finish(std::bit_cast<float>(lo), c, mode));
             break;
         case Elem::kPackedB32:
-            lo = std::bit_cast<std::uint32_t>(finish(std::bit_cast<float>(lo), c));
-            hi = std::bit_cast<std::uint32_t>(finish(std::bit_cast<float>(hi), c));
+            lo = std::bit_cast<std::uint32_t>(finish(std::bit_cast<float>(lo), c, mode));
+            hi = std::bit_cast<std::uint32_t>(finish(std::bit_cast<float>(hi), c, mode));
             break;
         case Elem::kF64: {
             const double value =
-                finish(std::bit_cast<double>(static_cast<std::uint64_t>(hi) << 32 | lo), c);
+                finish(std::bit_cast<double>(static_cast<std::uint64_t>(hi) << 32 | lo), c, mode);
             const auto bits = std::bit_cast<std::uint64_t>(value);
             lo = static_cast<std::uint32_t>(bits);
             hi = static_cast<std::uint32_t>(bits >> 32);
             break;
         }
         case Elem::kF16:
-            lo = finish_half(lo, c);
+            lo = finish_half(lo, c, mode);
             break;
         case Elem::kPacked16:
-            lo = finish_half(lo & 0xffff, c) | static_cast<std::uint32_t>(finish_half(lo >> 16, c))
-                                                   << 16;
+            lo = finish_half(lo & 0xffff, c, mode) |
+                 static_cast<std::uint32_t>(finish_half(lo >> 16, c, mode)) << 16;
             break;
         default:
             break;
@@ -330,18 +356,29 @@ void merge_small(const OpCode& c, const LaneWords& old, LaneBuffer& out) {
     }
 }
 
-void write_lanes(LaneWords& to, const LaneBuffer& from, std::uint64_t mask) {
-    if (mask == kAllLanes) {
-        std::memcpy(to.data(), from.lane, sizeof(from.lane));
-        return;
-    }
+[[gnu::always_inline]] inline void write_some_lanes_body(std::uint32_t* __restrict to,
+                                                         const std::uint32_t* __restrict from,
+                                                         std::uint64_t mask) {
     for (unsigned half = 0; half < 2; ++half) {
         const auto bits = static_cast<std::uint32_t>(mask >> (32 * half));
         for (unsigned i = 0; i < 32; ++i) {
+            const std::uint32_t keep = (bits >> i & 1) - 1;
             const unsigned lane = 32 * half + i;
-            to[lane] = (bits >> i & 1) != 0 ? from.lane[lane] : to[lane];
+            to[lane] = (to[lane] & keep) | (from[lane] & ~keep);
         }
     }
+}
+WAVETAP_WIDE void write_some_lanes_wide(std::uint32_t* to, const std::uint32_t* from,
+                                        std::uint64_t mask) {
+    write_some_lanes_body(to, from, mask);
+}
+void write_lanes(const OpCode& c, LaneWords& to, const LaneBuffer& from, std::uint64_t mask) {
+    if (mask == kAllLanes)
+        std::memcpy(to.data(), from.lane, sizeof(from.lane));
+    else if (c.wide)
+        write_some_lanes_wide(to.data(), from.lane, mask);
+    else
+        write_some_lanes_body(to.data(), from.lane, mask);
 }
 
 /// Host rounding mode for the time of one instruction.
@@ -356,15 +393,26 @@ class RoundingScope {
     RoundingScope& operator=(const RoundingScope&) = delete;
 };
 
+/// A packed 32-bit instruction is its scalar form on both registers of each pair.
+void call_lanes(const OpCode& c, const LaneArgs& args) {
+    c.lanes(args);
+    if ((c.row->flags & kTwice) == 0) return;
+    LaneArgs second = args;
+    for (unsigned i = 0; i < c.sources; ++i)
+        second.s[i][0] = args.s[i][1];
+    second.d[0] = args.d[1];
+    c.lanes(second);
+}
+
 void run_lanes(const OpCode& c, const LaneArgs& args, std::uint32_t mode) {
     if ((mode & 0xf) == 0) {
-        c.lanes(args);
+        call_lanes(c, args);
         return;
     }
     const Elem elem = c.row->kernel.dst;
     const bool single = elem == Elem::kF32 || elem == Elem::kPackedB32 || elem == Elem::kNone;
     const RoundingScope scope(single ? mode & 3 : mode >> 2 & 3);
-    c.lanes(args);
+    call_lanes(c, args);
 }
 
 void write_mask_result(const OpCode& c, Wave& w, const std::uint8_t* bytes, std::uint64_t exec) {
@@ -378,12 +426,13 @@ void write_mask_result(const OpCode& c, Wave& w, const std::uint8_t* bytes, std:
 StepInfo run_valu(const Op& op, Wave& w, Memory&) {
     const OpCode& c = *op.code;
     if (!registers_fit(c, w)) return illegal_register();
+    if ((w.mode >> 27 & 1) != 0 && !shifted_registers_fit(c, w)) return illegal_register();
     LaneBuffer temp[4][2];
     LaneBuffer out[2];
     std::uint8_t mask[kLanes];
     LaneArgs args;
     for (unsigned i = 0; i < c.sources; ++i)
-        fetch(c, c.src[i], w, temp[i], args.s[i]);
+        fetch(c, i, w, temp[i], args.s[i]);
     args.d[0] = out[0].lane;
     args.d[1] = out[1].lane;
     args.mask = mask;
@@ -394,13 +443,16 @@ StepInfo run_valu(const Op& op, Wave& w, Memory&) {
     const Kernel& kernel = c.row->kernel;
     if (kernel.dst != Elem::kNone) {
         auto& file = c.dst.kind == Operand::Kind::kAgpr ? w.agpr : w.vgpr;
+        LaneWords* to = file.data() + c.dst.index;
+        if (c.dst.kind == Operand::Kind::kVgpr) to += register_shift(w, 3);
         if ((w.mode & 0xf0) != 0xf0 && (c.row->flags & kNoDenormFlush) == 0 &&
             flushes(kernel.dst, w.mode, true))
             flush_inputs(kernel.dst, out[0].lane, out[1].lane);
-        if (c.omod != 0 || (c.clamp && c.row->saturating.plain == nullptr)) finish_floats(c, out);
-        if (c.post) merge_small(c, file[c.dst.index], out[0]);
-        write_lanes(file[c.dst.index], out[0], write);
-        if (c.dst.dwords > 1) write_lanes(file[c.dst.index + 1U], out[1], write);
+        if (c.omod != 0 || (c.clamp && c.row->saturating.plain == nullptr))
+            finish_floats(c, w.mode, out);
+        if (c.post) merge_small(c, *to, out[0]);
+        write_lanes(c, *to, out[0], write);
+        if (c.dst.dwords > 1) write_lanes(c, to[1], out[1], write);
     }
     if (kernel.writes_mask) write_mask_result(c, w, mask, write);
     return next(op, w);
@@ -579,12 +631,8 @@ Result<void> bind_output_modifiers(const Semantics& row, ParsedText& text, OpCod
 
 void choose_lanes(const Semantics& row, OpCode& c) {
     const Kernel& k = c.clamp && row.saturating.plain != nullptr ? row.saturating : row.kernel;
-    c.lanes = k.plain;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("f16c"))
-        c.lanes = k.wide;
-#endif
+    c.wide = cpu_is_wide();
+    c.lanes = c.wide ? k.wide : k.plain;
 }
 
 } // namespace
@@ -626,7 +674,6 @@ Result<void> bind_valu(const Semantics& row, ParsedText& text, std::uint64_t, Op
             source = take();
         if (source == nullptr) return unsupported(text, "too few operands");
         WAVETAP_CHECK_OK(bind_source(text, *source, k.src[i], c, c.src[i]));
-        c.src[i].number = static_cast<std::uint8_t>(i);
     }
     if (at != text.operands.size()) return unsupported(text, "too many operands");
     if (text.is_sdwa) WAVETAP_CHECK_OK(bind_sdwa(text, c));

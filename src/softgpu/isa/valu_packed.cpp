@@ -42,14 +42,6 @@ template <class T, class F, class... P> Packed16 both(F f, P... operands) {
     return Packed16{lo | hi << 16};
 }
 
-float as_float(U32 bits) {
-    return std::bit_cast<float>(bits);
-}
-template <class F, class... P> PackedB32 both_f32(F f, P... operands) {
-    return PackedB32{std::bit_cast<U32>(f(as_float(operands.lo)...)),
-                     std::bit_cast<U32>(f(as_float(operands.hi)...))};
-}
-
 I16 clamp16(I32 v) {
     return static_cast<I16>(std::clamp(v, -32768, 32767));
 }
@@ -170,15 +162,9 @@ constexpr Semantics kRows[] = {
         return both<U16>([](U16 x, U16 y) { return std::max(x, y); }, a, b);
     }>("v_pk_max_u16")),
     packed(valu<[](Half a, Half b) { return U32{a.bits} | U32{b.bits} << 16; }>("v_pack_b32_f16")),
-    packed(valu<[](PackedB32 a, PackedB32 b) {
-        return both_f32([](float x, float y) { return add(x, y); }, a, b);
-    }>("v_pk_add_f32")),
-    packed(valu<[](PackedB32 a, PackedB32 b) {
-        return both_f32([](float x, float y) { return mul(x, y); }, a, b);
-    }>("v_pk_mul_f32")),
-    packed(valu<[](PackedB32 a, PackedB32 b, PackedB32 c) {
-        return both_f32([](float x, float y, float z) { return fma(x, y, z); }, a, b, c);
-    }>("v_pk_fma_f32")),
+    valu_pair<[](float a, float b) { return add(a, b); }>("v_pk_add_f32"),
+    valu_pair<[](float a, float b) { return mul(a, b); }>("v_pk_mul_f32"),
+    valu_pair<[](float a, float b, float c) { return fma(a, b, c); }>("v_pk_fma_f32"),
     packed(valu<[](PackedB32 a, PackedB32 b) {
         return PackedB32{a.lo, b.lo};
     }>("v_pk_mov_b32", kSecondSourceFirst | kNoDenormFlush)),

@@ -103,45 +103,105 @@ void put_d16(std::uint32_t& to, std::uint32_t value, bool high) {
     to = high ? (to & 0xffff) | value << 16 : (to & 0xffff0000) | (value & 0xffff);
 }
 
-/// All 64 lanes read or write neighbouring elements: their first address, else 0.
-std::uint64_t contiguous_base(const Addresses& a, std::uint64_t exec, unsigned bytes) {
-    if (exec != ~std::uint64_t{0} || !a.linear) return 0;
-    const std::uint64_t base = a.va[0];
+/// Host memory that holds every active lane's bytes; `host` is null if no single window does.
+struct Reach {
+    std::byte* host = nullptr;
+    std::uint64_t low = 0;
+    bool dense = false; ///< all 64 lanes, one element after the other
+
+    std::byte* at(std::uint64_t va) const { return host + (va - low); }
+};
+
+[[gnu::always_inline]] inline void extent(const std::uint64_t* va, std::uint64_t bytes,
+                                          std::uint64_t& low, std::uint64_t& high, bool& dense) {
     std::uint64_t differs = 0;
-    for (unsigned i = 0; i < kLanes; ++i)
-        differs |= a.va[i] ^ (base + std::uint64_t{i} * bytes);
-    return differs == 0 ? base : 0;
+    std::uint64_t least = va[0];
+    std::uint64_t most = va[0];
+    for (unsigned i = 0; i < kLanes; ++i) {
+        differs |= va[i] ^ (va[0] + i * bytes);
+        least = va[i] < least ? va[i] : least;
+        most = va[i] > most ? va[i] : most;
+    }
+    low = least;
+    high = most;
+    dense = differs == 0;
+}
+WAVETAP_WIDE void extent_wide(const std::uint64_t* va, std::uint64_t bytes, std::uint64_t& low,
+                              std::uint64_t& high, bool& dense) {
+    extent(va, bytes, low, high, dense);
 }
 
-bool load_contiguous(const Addresses& a, Wave& w, Memory& memory, LaneWords* data,
-                     unsigned dwords) {
-    const std::uint64_t base = contiguous_base(a, w.exec, dwords * 4);
-    if (base == 0) return false;
-    const std::byte* p = memory.at(base, std::uint64_t{kLanes} * dwords * 4, Access::kRead);
-    if (p == nullptr) return false;
-    if (dwords == 1) {
-        std::memcpy(data->data(), p, sizeof(LaneWords));
-        return true;
+Reach reach_of(const Addresses& a, std::uint64_t exec, unsigned bytes, Memory& memory,
+               Access access) {
+    Reach reach;
+    if (!a.linear || exec == 0) return reach;
+    std::uint64_t high = 0;
+    if (exec == ~std::uint64_t{0}) {
+        if (a.wide)
+            extent_wide(a.va.data(), bytes, reach.low, high, reach.dense);
+        else
+            extent(a.va.data(), bytes, reach.low, high, reach.dense);
+    } else {
+        reach.low = ~std::uint64_t{0};
+        for (std::uint64_t left = exec; left != 0; left &= left - 1) {
+            const std::uint64_t va = a.va[static_cast<unsigned>(std::countr_zero(left))];
+            reach.low = std::min(reach.low, va);
+            high = std::max(high, va);
+        }
     }
-    for (unsigned lane = 0; lane < kLanes; ++lane)
-        for (unsigned i = 0; i < dwords; ++i)
-            std::memcpy(&data[i][lane], p + (lane * dwords + i) * 4, 4);
+    if (high > ~std::uint64_t{0} - bytes) return reach;
+    reach.host = memory.at(reach.low, high - reach.low + bytes, access);
+    return reach;
+}
+
+template <unsigned Dwords>
+void load_dwords(const Reach& reach, const Addresses& a, std::uint64_t exec, LaneWords* data) {
+    if (Dwords == 1 && reach.dense) {
+        std::memcpy(data->data(), reach.host, sizeof(LaneWords));
+        return;
+    }
+    for (std::uint64_t left = exec; left != 0; left &= left - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(left));
+        std::uint32_t value[Dwords];
+        std::memcpy(value, reach.at(a.va[lane]), sizeof value);
+        for (unsigned i = 0; i < Dwords; ++i)
+            data[i][lane] = value[i];
+    }
+}
+template <unsigned Dwords>
+void store_dwords(const Reach& reach, const Addresses& a, std::uint64_t exec,
+                  const LaneWords* data) {
+    if (Dwords == 1 && reach.dense) {
+        std::memcpy(reach.host, data->data(), sizeof(LaneWords));
+        return;
+    }
+    for (std::uint64_t left = exec; left != 0; left &= left - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(left));
+        std::uint32_t value[Dwords];
+        for (unsigned i = 0; i < Dwords; ++i)
+            value[i] = data[i][lane];
+        std::memcpy(reach.at(a.va[lane]), value, sizeof value);
+    }
+}
+
+/// Loads of whole dwords from one window; false: the general way must do it.
+bool load_fast(const Addresses& a, Wave& w, Memory& memory, LaneWords* data, unsigned dwords) {
+    const Reach reach = reach_of(a, w.exec, dwords * 4, memory, Access::kRead);
+    if (reach.host == nullptr) return false;
+    if (dwords == 1) load_dwords<1>(reach, a, w.exec, data);
+    if (dwords == 2) load_dwords<2>(reach, a, w.exec, data);
+    if (dwords == 3) load_dwords<3>(reach, a, w.exec, data);
+    if (dwords == 4) load_dwords<4>(reach, a, w.exec, data);
     return true;
 }
-
-bool store_contiguous(const Addresses& a, Wave& w, Memory& memory, const LaneWords* data,
-                      unsigned dwords) {
-    const std::uint64_t base = contiguous_base(a, w.exec, dwords * 4);
-    if (base == 0) return false;
-    std::byte* p = memory.at(base, std::uint64_t{kLanes} * dwords * 4, Access::kWrite);
-    if (p == nullptr) return false;
-    if (dwords == 1) {
-        std::memcpy(p, data->data(), sizeof(LaneWords));
-        return true;
-    }
-    for (unsigned lane = 0; lane < kLanes; ++lane)
-        for (unsigned i = 0; i < dwords; ++i)
-            std::memcpy(p + (lane * dwords + i) * 4, &data[i][lane], 4);
+bool store_fast(const Addresses& a, Wave& w, Memory& memory, const LaneWords* data,
+                unsigned dwords) {
+    const Reach reach = reach_of(a, w.exec, dwords * 4, memory, Access::kWrite);
+    if (reach.host == nullptr) return false;
+    if (dwords == 1) store_dwords<1>(reach, a, w.exec, data);
+    if (dwords == 2) store_dwords<2>(reach, a, w.exec, data);
+    if (dwords == 3) store_dwords<3>(reach, a, w.exec, data);
+    if (dwords == 4) store_dwords<4>(reach, a, w.exec, data);
     return true;
 }
 
@@ -160,7 +220,7 @@ StepInfo load(const Op& op, Wave& w, Memory& memory, const Addresses& addresses)
     const MemorySpec& spec = c.row->memory;
     LaneWords* data = registers(w, c.dst);
     const unsigned dwords = spec.bytes / 4U;
-    if (dwords != 0 && load_contiguous(addresses, w, memory, data, dwords)) return next(op, w);
+    if (dwords != 0 && load_fast(addresses, w, memory, data, dwords)) return next(op, w);
     LaneAccess access{w, memory};
     bool good = true;
     for_active_lanes(w.exec, [&](unsigned lane) {
@@ -184,7 +244,7 @@ StepInfo store(const Op& op, Wave& w, Memory& memory, const Addresses& addresses
     const MemorySpec& spec = c.row->memory;
     const LaneWords* data = registers(w, c.dst);
     const unsigned dwords = spec.bytes / 4U;
-    if (dwords != 0 && store_contiguous(addresses, w, memory, data, dwords)) return next(op, w);
+    if (dwords != 0 && store_fast(addresses, w, memory, data, dwords)) return next(op, w);
     LaneAccess access{w, memory};
     bool good = true;
     for_active_lanes(w.exec, [&](unsigned lane) {

@@ -22,6 +22,7 @@ struct Place {
 
 struct Addresses {
     bool linear = true; ///< every lane is plain memory at va[lane]
+    bool wide = false;  ///< cpu_is_wide()
     std::array<std::uint64_t, kLanes> va;
     std::array<Place, kLanes> places; ///< if not linear
 

@@ -38,7 +38,8 @@ Place flat_place(const Wave& w, unsigned lane, std::uint64_t va) {
 }
 
 /// op[1] = vector address, op[2] = scalar address.
-void linear_addresses(const OpCode& c, const Wave& w, Addresses& out) {
+[[gnu::always_inline]] inline void linear_addresses_body(const OpCode& c, const Wave& w,
+                                                         Addresses& out) {
     const auto offset = static_cast<std::uint64_t>(c.imm);
     if (c.op[2].kind == Operand::Kind::kScalar) {
         const std::uint64_t base = read_scalar_pair(w, c.op[2].index) + offset;
@@ -51,6 +52,17 @@ void linear_addresses(const OpCode& c, const Wave& w, Addresses& out) {
     const LaneWords& hi = w.vgpr[c.op[1].index + 1U];
     for (unsigned i = 0; i < kLanes; ++i)
         out.va[i] = (static_cast<std::uint64_t>(hi[i]) << 32 | lo[i]) + offset;
+}
+
+WAVETAP_WIDE void linear_addresses_wide(const OpCode& c, const Wave& w, Addresses& out) {
+    linear_addresses_body(c, w, out);
+}
+void linear_addresses(const OpCode& c, const Wave& w, Addresses& out) {
+    out.wide = c.wide;
+    if (c.wide)
+        linear_addresses_wide(c, w, out);
+    else
+        linear_addresses_body(c, w, out);
 }
 
 StepInfo run_global(const Op& op, Wave& w, Memory& memory) {
@@ -109,6 +121,7 @@ Result<void> bind_flat(const Semantics& row, ParsedText& text, std::uint64_t, Op
     if (has_data) (atomic ? c.op[0] : c.dst) = text.operands[at++];
     if (has_scalar) c.op[2] = text.operands[at++];
     c.imm = text.take_number("offset", 0);
+    c.wide = cpu_is_wide();
     for (const std::string_view accepted : {"glc", "slc", "scc", "nv"})
         text.take(accepted);
     op.is_store = spec.kind == MemoryKind::kStore || (atomic && !c.returns);
