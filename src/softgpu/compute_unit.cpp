@@ -45,6 +45,13 @@ std::uint64_t satisfied_at(const std::vector<std::uint64_t>& returns, std::size_
     return returns.size() <= limit ? 0 : returns[returns.size() - limit - 1];
 }
 
+// Thousands of waves take turns: their state is seldom in the nearest cache.
+void prefetch(const WaveContext* wave) {
+    __builtin_prefetch(&wave->phase);
+    __builtin_prefetch(&wave->state.pc);
+    __builtin_prefetch(&wave->state.vgpr);
+}
+
 } // namespace
 
 ComputeUnit::ComputeUnit(ShaderServices services, unsigned se, unsigned cu)
@@ -54,7 +61,7 @@ ComputeUnit::ComputeUnit(ShaderServices services, unsigned se, unsigned cu)
 
 bool ComputeUnit::empty() const {
     return std::all_of(simds_.begin(), simds_.end(),
-                       [](const Simd& simd) { return simd.waves.empty(); });
+                       [](const Simd& simd) { return simd.order.empty(); });
 }
 
 bool ComputeUnit::fits(const GroupNeeds& needs) const {
@@ -91,24 +98,31 @@ std::vector<WavePlace> ComputeUnit::choose(const GroupNeeds& needs) {
     return places;
 }
 
-void ComputeUnit::add(std::unique_ptr<WaveContext> wave, const WavePlace& place) {
+void ComputeUnit::add(std::unique_ptr<WaveContext> wave, const WavePlace& place,
+                      std::uint64_t start) {
     Simd& simd = simds_[place.simd];
     simd.slots_used |= 1U << place.slot;
     simd.vgprs_free -= wave->vgpr_allocation;
+    simd.order.push_back(place.slot);
     wave->simd = place.simd;
     wave->slot = place.slot;
-    wave->age = age_++;
-    next_ = std::min(next_, wave->next);
-    simd.waves.push_back(std::move(wave));
+    set_next(*wave, start);
+    next_ = std::min(next_, start);
+    simd.waves[place.slot] = std::move(wave);
 }
 
 void ComputeUnit::run(std::uint64_t now) {
+    for (const Simd& simd : simds_) {
+        if (simd.soonest > now) continue;
+        for (unsigned slot = 0; slot < kMaxSlots; ++slot)
+            if (simd.next[slot] <= now) prefetch(simd.waves[slot].get());
+    }
     const auto first = static_cast<unsigned>(now / kQuad % simd_count_);
     for (unsigned i = 0; i < simd_count_ && !failed_; ++i) {
         Turn turn;
         turn.now = now;
         turn.simd = (first + i) % simd_count_;
-        if (!simds_[turn.simd].waves.empty()) run_simd(turn);
+        if (simds_[turn.simd].soonest <= now) run_simd(turn);
     }
     failed_ = false;
     if (has_ended_) {
@@ -121,16 +135,19 @@ void ComputeUnit::run(std::uint64_t now) {
 
 void ComputeUnit::recompute_next(std::uint64_t now) {
     next_ = kNever;
-    for (const Simd& simd : simds_)
-        for (const auto& wave : simd.waves)
-            next_ = std::min(next_, wave->next);
+    for (Simd& simd : simds_) {
+        if (simd.soonest <= now)
+            simd.soonest = *std::min_element(simd.next.begin(), simd.next.end());
+        next_ = std::min(next_, simd.soonest);
+    }
     if (next_ != kNever) next_ = std::max(next_, now + kQuad);
 }
 
 void ComputeUnit::run_simd(Turn& turn) {
+    Simd& simd = simds_[turn.simd];
     turn.watched = services_.trace.details(cu_, turn.simd);
-    for (auto& wave : simds_[turn.simd].waves) {
-        if (wave->next <= turn.now) advance(turn, *wave);
+    for (const std::uint8_t slot : simd.order) {
+        if (simd.next[slot] <= turn.now) advance(turn, *simd.waves[slot]);
         if (failed_) break;
     }
     if (turn.any_state) services_.trace.issue(turn.now, turn.simd, turn.states);
@@ -150,7 +167,7 @@ void ComputeUnit::advance(Turn& turn, WaveContext& wave) {
         finish_immediate(turn, wave);
         break;
     case WavePhase::kBarrier:
-        wave.next = kNever;
+        set_next(wave, kNever);
         break;
     case WavePhase::kEnding:
         end_wave(wave, turn.now);
@@ -169,7 +186,7 @@ void ComputeUnit::start_wave(Turn& turn, WaveContext& wave) {
     services_.trace.wave_start(turn.now, token);
     wave.start = turn.now;
     wave.phase = wave.killed_early ? WavePhase::kEnding : WavePhase::kReady;
-    wave.next = turn.now + timing::kWaveInit;
+    set_next(wave, turn.now + timing::kWaveInit);
 }
 
 const Op* ComputeUnit::fetch(WaveContext& wave) {
@@ -201,7 +218,7 @@ void ComputeUnit::try_issue(Turn& turn, WaveContext& wave) {
         issue(turn, wave, *op);
         return;
     }
-    wave.next = turn.now + kQuad;
+    set_next(wave, turn.now + kQuad);
     if (!wave.stall_shown) {
         wave.stall_shown = true;
         show_state(turn, wave, sqtt::Gfx9Issue::kStall);
@@ -326,34 +343,35 @@ void ComputeUnit::apply(Turn& turn, WaveContext& wave, const Op& op, const StepI
                         std::uint64_t pc) {
     const std::uint64_t quads =
         op.unit == Unit::kValu ? std::max<std::uint64_t>(op.issue_quads, 1) : 1;
-    wave.next = turn.now + quads * kQuad;
+    std::uint64_t next = turn.now + quads * kQuad;
     switch (info.outcome) {
     case Outcome::kTaken:
     case Outcome::kJump:
-        wave.next = turn.now + timing::kBranchTaken;
+        next = turn.now + timing::kBranchTaken;
         break;
     case Outcome::kNotTaken:
-        wave.next = turn.now + timing::kBranchNotTaken;
+        next = turn.now + timing::kBranchNotTaken;
         break;
     case Outcome::kBarrier:
         wave.blocked_pc = pc;
         arrive(turn, wave);
-        break;
+        return;
     case Outcome::kUserData:
         services_.trace.user_data(turn.now, {static_cast<std::uint8_t>(cu_), wave.simd, wave.slot},
                                   info.user_data);
         break;
     case Outcome::kEnd:
         wave.phase = WavePhase::kEnding;
-        wave.next = std::max(turn.now + timing::kWaveEnd, wave.token_due);
+        next = std::max(turn.now + timing::kWaveEnd, wave.token_due);
         break;
     case Outcome::kTrap:
         fail(wave, ShaderHost::Trouble::kTrap,
              op.text + " (" + std::to_string(info.user_data) + ") at " + format_hex(pc));
-        break;
+        return;
     default:
         break;
     }
+    set_next(wave, next);
 }
 
 // Executed at the first attempt; the trace shows it, and the log has it, when it is finished.
@@ -363,16 +381,16 @@ void ComputeUnit::immediate(Turn& turn, WaveContext& wave, const Op& op) {
     ++services_.instructions;
     wave.op = nullptr;
     wave.phase = WavePhase::kAsleep;
-    wave.next = turn.now;
+    std::uint64_t done = turn.now;
     switch (info.outcome) {
     case Outcome::kWait:
         wave.phase = WavePhase::kWaiting;
-        wave.next = std::max({turn.now, satisfied_at(wave.vector_returns, info.vmcnt),
-                              satisfied_at(wave.scalar_returns, info.lgkmcnt),
-                              satisfied_at(wave.export_returns, info.expcnt)});
+        done = std::max({turn.now, satisfied_at(wave.vector_returns, info.vmcnt),
+                         satisfied_at(wave.scalar_returns, info.lgkmcnt),
+                         satisfied_at(wave.export_returns, info.expcnt)});
         break;
     case Outcome::kSleep:
-        wave.next = turn.now + (std::max(info.sleep_quads, 1U) - 1) * kQuad;
+        done = turn.now + (std::max(info.sleep_quads, 1U) - 1) * kQuad;
         break;
     case Outcome::kBarrier:
         arrive(turn, wave);
@@ -393,7 +411,10 @@ void ComputeUnit::immediate(Turn& turn, WaveContext& wave, const Op& op) {
     default:
         break;
     }
-    if (wave.next <= turn.now) finish_immediate(turn, wave);
+    if (done <= turn.now)
+        finish_immediate(turn, wave);
+    else
+        set_next(wave, done);
 }
 
 void ComputeUnit::finish_immediate(Turn& turn, WaveContext& wave) {
@@ -404,12 +425,12 @@ void ComputeUnit::finish_immediate(Turn& turn, WaveContext& wave) {
     note(wave, wave.blocked_pc, turn.now);
     wave.stall_shown = false;
     wave.phase = WavePhase::kReady;
-    wave.next = turn.now + kQuad;
+    set_next(wave, turn.now + kQuad);
 }
 
 void ComputeUnit::arrive(Turn& turn, WaveContext& wave) {
     wave.phase = WavePhase::kBarrier;
-    wave.next = kNever;
+    set_next(wave, kNever);
     ++wave.group->arrived;
     release_if_complete(*wave.group, turn.now);
 }
@@ -418,17 +439,18 @@ void ComputeUnit::release_if_complete(WorkGroup& group, std::uint64_t now) {
     if (group.arrived == 0 || group.arrived < group.live) return;
     group.arrived = 0;
     for (Simd& simd : simds_) {
-        for (auto& wave : simd.waves) {
-            if (wave->group != &group || wave->phase != WavePhase::kBarrier) continue;
-            wave->phase = WavePhase::kReleased;
-            wave->next = now + timing::kBarrierRelease;
+        for (const std::uint8_t slot : simd.order) {
+            WaveContext& wave = *simd.waves[slot];
+            if (wave.group != &group || wave.phase != WavePhase::kBarrier) continue;
+            wave.phase = WavePhase::kReleased;
+            set_next(wave, now + timing::kBarrierRelease);
         }
     }
 }
 
 void ComputeUnit::end_wave(WaveContext& wave, std::uint64_t now) {
     services_.trace.wave_end(now, {static_cast<std::uint8_t>(cu_), wave.simd, wave.slot});
-    wave.next = kNever;
+    set_next(wave, kNever);
     has_ended_ = true;
     --wave.group->live;
     services_.host.wave_ended(wave, se_, cu_, now);
@@ -444,10 +466,12 @@ void ComputeUnit::end_wave(WaveContext& wave, std::uint64_t now) {
 
 // Ended waves have lost their group; their slot is free from now on.
 void ComputeUnit::remove_ended(Simd& simd) {
-    std::erase_if(simd.waves, [&](const std::unique_ptr<WaveContext>& wave) {
+    std::erase_if(simd.order, [&](std::uint8_t slot) {
+        std::unique_ptr<WaveContext>& wave = simd.waves[slot];
         if (wave->group != nullptr) return false;
-        simd.slots_used &= ~(1U << wave->slot);
+        simd.slots_used &= ~(1U << slot);
         simd.vgprs_free += wave->vgpr_allocation;
+        wave.reset();
         return true;
     });
 }
@@ -455,14 +479,15 @@ void ComputeUnit::remove_ended(Simd& simd) {
 // The waves leave by the ordinary way, so that the trace and the log show their end.
 void ComputeUnit::kill(const Dispatch& dispatch, std::uint64_t now) {
     for (Simd& simd : simds_) {
-        for (auto& wave : simd.waves) {
-            if (wave->dispatch != &dispatch || wave->phase == WavePhase::kEnding) continue;
-            const bool started = wave->phase != WavePhase::kStarting;
-            wave->next = std::max(started ? now : wave->next, wave->token_due) + kQuad;
-            if (started)
-                wave->phase = WavePhase::kEnding;
-            else
-                wave->killed_early = true;
+        for (const std::uint8_t slot : simd.order) {
+            WaveContext& wave = *simd.waves[slot];
+            if (wave.dispatch != &dispatch || wave.phase == WavePhase::kEnding) continue;
+            if (wave.phase == WavePhase::kStarting) {
+                wave.killed_early = true;
+                continue;
+            }
+            set_next(wave, std::max(now, wave.token_due) + kQuad);
+            wave.phase = WavePhase::kEnding;
         }
     }
     recompute_next(now);
@@ -470,7 +495,7 @@ void ComputeUnit::kill(const Dispatch& dispatch, std::uint64_t now) {
 
 void ComputeUnit::fail(WaveContext& wave, ShaderHost::Trouble trouble, const std::string& what) {
     failed_ = true;
-    wave.next = kNever;
+    set_next(wave, kNever);
     services_.host.wave_failed(wave, trouble, what);
 }
 

@@ -6,6 +6,7 @@
 #include "softgpu/thread_trace_unit.hpp"
 #include "softgpu/wave_context.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -67,8 +68,8 @@ class ComputeUnit {
         lds_free_ -= lds_bytes;
         ++groups_;
     }
-    /// Takes a wave over; its phase is kStarting and `next` its start clock. Place from choose().
-    void add(std::unique_ptr<WaveContext> wave, const WavePlace& place);
+    /// Takes a wave over that starts at clock `start`. Place from choose().
+    void add(std::unique_ptr<WaveContext> wave, const WavePlace& place, std::uint64_t start);
 
     /// Clock of the next thing that happens here; kNever if nothing will.
     std::uint64_t next() const { return next_; }
@@ -78,18 +79,25 @@ class ComputeUnit {
     void kill(const Dispatch& dispatch, std::uint64_t now);
     /// Waves that are here now, for the log at destruction.
     template <class Visitor> void each_wave(Visitor visit) {
-        for (Simd& simd : simds_)
-            for (auto& wave : simd.waves)
-                visit(*wave);
+        for (Simd& simd : simds_) {
+            for (const std::uint8_t slot : simd.order)
+                visit(*simd.waves[slot]);
+        }
     }
     unsigned se() const { return se_; }
     unsigned cu() const { return cu_; }
     bool empty() const;
 
   private:
+    static constexpr unsigned kMaxSlots = ThreadTraceUnit::kIssueSlots;
+    /// `next` lies apart from the waves: it is looked at every quad.
     struct Simd {
-        std::vector<std::unique_ptr<WaveContext>> waves; ///< oldest first
-        std::uint32_t slots_used = 0;                    ///< bit i: slot i
+        Simd() { next.fill(kNever); }
+        std::array<std::uint64_t, kMaxSlots> next; ///< by slot; kNever: nothing to do
+        std::uint64_t soonest = kNever;            ///< not later than the least of `next`
+        std::vector<std::uint8_t> order;           ///< slots in use, oldest wave first
+        std::array<std::unique_ptr<WaveContext>, kMaxSlots> waves;
+        std::uint32_t slots_used = 0; ///< bit i: slot i
         std::uint32_t vgprs_free = kVgprsPerSimd;
         std::uint64_t valu_free_at = 0;
     };
@@ -127,6 +135,11 @@ class ComputeUnit {
     void remove_ended(Simd& simd);
     void fail(WaveContext& wave, ShaderHost::Trouble trouble, const std::string& what);
     void note(WaveContext& wave, std::uint64_t pc, std::uint64_t time);
+    void set_next(const WaveContext& wave, std::uint64_t clock) {
+        Simd& simd = simds_[wave.simd];
+        simd.next[wave.slot] = clock;
+        simd.soonest = std::min(simd.soonest, clock);
+    }
     void recompute_next(std::uint64_t now);
 
     ShaderServices services_;
@@ -138,7 +151,6 @@ class ComputeUnit {
     std::uint32_t lds_free_ = 0;
     std::uint32_t groups_ = 0;
     std::uint64_t vmem_free_at_ = 0, lds_free_at_ = 0, smem_free_at_ = 0;
-    std::uint64_t age_ = 0;
     std::uint64_t next_ = kNever;
     bool has_ended_ = false;
     bool failed_ = false;

@@ -195,10 +195,10 @@ void Dispatcher::launch(std::unique_ptr<WorkGroup> group, ComputeUnit& unit,
     const std::vector<WavePlace> places = unit.choose(needs);
     for (std::uint32_t w = 0; w < needs.waves; ++w) {
         auto wave = make_wave(dispatch, *group, w, unit.se(), places[w]);
-        wave->next = std::max(now + kQuad, free_at);
-        free_at = wave->next + kQuad;
-        pipe.last_start = std::max(pipe.last_start, wave->next);
-        unit.add(std::move(wave), places[w]);
+        const std::uint64_t start = std::max(now + kQuad, free_at);
+        free_at = start + kQuad;
+        pipe.last_start = std::max(pipe.last_start, start);
+        unit.add(std::move(wave), places[w], start);
     }
     touched_.push_back(std::size_t{unit.se()} * spec_.cus_per_engine + unit.cu());
     const WorkGroup* key = group.get();

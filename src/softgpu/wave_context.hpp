@@ -71,14 +71,15 @@ struct WorkGroup {
     std::uint8_t number = 0;                    ///< low bits show in the wave-start token
 };
 
+/// What a wave does at the clock that its compute unit has noted for it.
 enum class WavePhase : std::uint8_t {
-    kStarting, ///< placed; its start token comes at `next`
-    kReady,    ///< may issue from `next` on
-    kWaiting,  ///< s_waitcnt: finished at `next`
-    kAsleep,   ///< s_sleep, s_nop: finished at `next`
-    kBarrier,  ///< at s_barrier, not released
-    kReleased, ///< leaves s_barrier at `next`
-    kEnding,   ///< its end token comes at `next`
+    kStarting, ///< placed; its start token is written
+    kReady,    ///< may issue from then on
+    kWaiting,  ///< s_waitcnt: finished
+    kAsleep,   ///< s_sleep, s_nop: finished
+    kBarrier,  ///< at s_barrier, not released: nothing
+    kReleased, ///< leaves s_barrier
+    kEnding,   ///< its end token is written
 };
 
 /// One resident wave.
@@ -87,8 +88,6 @@ struct WaveContext {
     WorkGroup* group = nullptr;
     Dispatch* dispatch = nullptr;
     WavePhase phase = WavePhase::kStarting;
-    std::uint64_t next = 0;
-    std::uint64_t age = 0; ///< order of placement
     const Op* op = nullptr;
     std::uint64_t op_epoch = 0;
     std::uint64_t blocked_pc = 0; ///< of the immediate or barrier that the wave is in
