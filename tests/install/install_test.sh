@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: 2026 The wavetap authors
+# SPDX-License-Identifier: MIT
+# Installs into a fresh folder, builds a client with CMake and with pkg-config, runs both and the
+# installed program. usage: install_test.sh BUILD
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "$1" && pwd)
+prefix=$(mktemp -d)
+trap 'rm -rf "$prefix"' EXIT
+cmake --install "$build" --prefix "$prefix/usr" >/dev/null
+
+cmake -S "$here" -B "$prefix/client" -DCMAKE_PREFIX_PATH="$prefix/usr" >/dev/null
+cmake --build "$prefix/client" >/dev/null
+"$prefix/client/client"
+
+library=$(dirname "$(find "$prefix/usr" -name libwavetap.so)")
+PKG_CONFIG_PATH="$library/pkgconfig" pkg-config --exists --print-errors wavetap
+# shellcheck disable=SC2046
+cc -Wall -Wextra -Werror "$here/client.c" -o "$prefix/plain" \
+    $(PKG_CONFIG_PATH="$library/pkgconfig" pkg-config --cflags --libs wavetap)
+LD_LIBRARY_PATH="$library" "$prefix/plain"
+
+objdump -p "$library/libwavetap.so" | grep -q 'SONAME *libwavetap.so.0'
+if objdump -p "$library/libwavetap.so" "$library/libwavetap-tool.so" | grep -E 'NEEDED.*(hsa|hip|LLVM)'; then
+    echo "the capture libraries may not need HSA, HIP or LLVM"
+    exit 1
+fi
+exported=$(nm -D --defined-only "$library/libwavetap.so" | awk '$2 != "A" { print $3 }' | grep -v '^wavetap_' || true)
+[ -z "$exported" ] || { echo "exported beyond the C interface: $exported"; exit 1; }
+"$prefix/usr/bin/wavetap" --version
+"$prefix/usr/bin/wavetap" run --gpu soft:gfx90a -- "$build/tests/system/hsa_launch" "$build/tests/system/fill.elf" 2
