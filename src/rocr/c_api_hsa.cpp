@@ -33,6 +33,9 @@ extern "C" wavetap_status wavetap_session_open_hsa(void* api_table, double deadl
     try {
         if (session == nullptr)
             return capture::report({ErrorCode::kInvalidArgument, "session is null", "", ""});
+        if (api_table == nullptr)
+            return capture::report({ErrorCode::kInvalidArgument, "api_table is null", "",
+                                    "hand over the first argument of the tool's OnLoad"});
         auto opened = open_hsa(api_table, deadline_scale);
         if (!opened) return capture::report(opened.error());
         *session = *opened;
