@@ -35,14 +35,20 @@ bool SlotBank::holds(const SlotPlan& plan) const {
 Result<void> SlotBank::make(const SlotPlan& plan) {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         if (slots_[i].bytes >= plan.output_bytes(i)) continue;
-        auto fresh = backend_.allocate_device(plan.output_bytes(i));
-        if (!fresh && slots_[i].va != 0) {
-            // Old and new do not fit side by side.
+        const std::uint64_t bytes = plan.output_bytes(i);
+        auto fresh = backend_.allocate_device(bytes);
+        const bool hopeless = hopeless_bytes_ != 0 && bytes >= hopeless_bytes_;
+        if (!fresh && slots_[i].va != 0 && !hopeless) {
+            // Perhaps old and new do not fit side by side.
             backend_.free_device(slots_[i]);
             slots_[i] = {};
-            fresh = backend_.allocate_device(plan.output_bytes(i));
+            fresh = backend_.allocate_device(bytes);
         }
-        if (!fresh) return std::move(fresh.error());
+        if (!fresh) {
+            if (slots_[i].va == 0) hopeless_bytes_ = bytes;
+            return std::move(fresh.error());
+        }
+        if (hopeless) hopeless_bytes_ = 0;
         if (slots_[i].va != 0) backend_.free_device(slots_[i]);
         slots_[i] = *fresh;
     }

@@ -40,6 +40,9 @@ class SlotBank {
     Backend& backend_;
     std::array<DeviceMemory, kMaxOutputSlots> slots_{};
     SlotPlan refused_; ///< the last plan that memory did not allow
+    /// A slot of this size did not fit even without the slot's old memory; 0 = not known. Then a
+    /// later try leaves the old memory alone.
+    std::uint64_t hopeless_bytes_ = 0;
 };
 
 /// Command streams of one configuration in GPU-visible memory.

@@ -4,6 +4,7 @@
 
 #include "base/units.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace wavetap::rocr {
@@ -118,9 +119,13 @@ void HsaTable::replace_executable_destroy(decltype(&hsa_executable_destroy) func
 Error hsa_error(const HsaFunctions& hsa, hsa_status_t status, const char* what) {
     const char* text = nullptr;
     if (hsa.status_string != nullptr) (void)hsa.status_string(status, &text);
-    const bool limit = status == HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    const bool limit = status == HSA_STATUS_ERROR_OUT_OF_RESOURCES ||
+                       status == HSA_STATUS_ERROR_INVALID_ALLOCATION;
+    // The runtime's text is "NAME: sentences"; the name says it.
+    std::string name = text != nullptr ? text : "HSA error";
+    name.resize(std::min(name.find(':'), name.size()));
     return Error{limit ? ErrorCode::kLimit : ErrorCode::kUnavailable,
-                 std::string(what) + ": " + (text != nullptr ? text : "HSA error") + " (" +
+                 std::string(what) + " gave " + name + " (" +
                      format_hex(static_cast<std::uint64_t>(status)) + ")",
                  "", ""};
 }

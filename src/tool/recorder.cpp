@@ -203,13 +203,20 @@ void Recorder::keep(Result<void> written) {
     std::fprintf(stderr, "wavetap: error: %s\n", line_of(written.error()).c_str());
 }
 
+bool Recorder::first_time(const std::string& text) {
+    constexpr std::size_t kMostTexts = 10'000;
+    MutexLock lock(said_mutex_);
+    return said_.size() < kMostTexts && said_.insert(text).second;
+}
+
 void Recorder::error(const Error& error) {
+    if (!first_time(line_of(error))) return;
     std::fprintf(stderr, "wavetap: error: %s\n", line_of(error).c_str());
     keep(folder_->note("error", line_of(error)));
 }
 
 void Recorder::warning(const std::string& text) {
-    keep(folder_->note("warning", text));
+    if (first_time(text)) keep(folder_->note("warning", text));
 }
 
 std::string Recorder::statistics_json() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/mutex.hpp"
 #include "base/result.hpp"
 #include "capture/session.hpp"
 #include "rocr/agents.hpp"
@@ -12,6 +13,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,7 +47,7 @@ class Recorder {
     std::uint64_t dispatch(std::uint32_t agent, const std::string& kernel);
     std::uint64_t dispatches() const { return dispatches_.load(); }
 
-    /// A line on stderr and a note in the folder.
+    /// A line on stderr and a note in the folder; the same words only once.
     void error(const Error& error);
     void warning(const std::string& text);
 
@@ -72,6 +74,7 @@ class Recorder {
     void store_chunk(Agent& agent, const capture::Chunk& chunk);
     void keep(Result<void> written);
     std::string statistics_json();
+    bool first_time(const std::string& text);
 
     std::unique_ptr<store::FolderWriter> folder_;
     std::vector<Agent> agents_;
@@ -79,6 +82,8 @@ class Recorder {
     std::atomic<std::uint32_t> next_run_{0};    ///< a counter
     std::atomic<std::uint64_t> next_object_{1}; ///< a counter
     std::atomic<bool> write_failed_{false};     ///< one line on stderr is enough
+    Mutex said_mutex_;
+    std::set<std::string> said_ WAVETAP_GUARDED_BY(said_mutex_);
     capture::Session session_; ///< last: its hubs end before what their handlers use
 };
 
