@@ -34,13 +34,13 @@ constexpr std::uint64_t page_round(std::uint64_t bytes) {
 /// pieces of it by plain file offset, the engine sees all of it through its own view.
 ///
 ///   [0, agents * vram span)       VRAM, twice the HBM size an agent (the driver counts the HBM)
-///   then 1 TiB                    GTT
+///   then 256 GiB                  GTT
 ///   then, at multiples of 4 GiB   one doorbell page pair an agent, then one MMIO page
 ///
 /// Resource. Not thread safe.
 class DeviceFile {
   public:
-    static constexpr std::uint64_t kGttBytes = std::uint64_t{1} << 40;
+    static constexpr std::uint64_t kGttBytes = std::uint64_t{256} << 30;
     static constexpr std::uint64_t kDoorbellStride = std::uint64_t{4} << 30;
     static constexpr std::uint64_t kDoorbellBytes = 8192; ///< 1,024 slots of 8 bytes
     static constexpr std::uint32_t kDoorbellSlots = 1024;
