@@ -1,0 +1,36 @@
+# SPDX-FileCopyrightText: 2026 The wavetap authors
+# SPDX-License-Identifier: MIT
+"""A warm start and stop through ROCr: no ioctl, no mapping, no heap growth, by the driver's count.
+usage: warm_test.py SOFTGPU.so WARM_START WARM_TOOL.so"""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def run(rounds):
+    with tempfile.TemporaryDirectory(prefix='wavetap-warm-') as folder:
+        env = dict(os.environ, LD_PRELOAD=sys.argv[1], WAVETAP_GPU='soft:gfx90a',
+                   WAVETAP_TRUTH_DIR=folder)
+        result = subprocess.run([sys.argv[2], sys.argv[3], str(rounds)], env=env,
+                                capture_output=True, text=True, timeout=50)
+        print(result.stdout + result.stderr, end='')
+        assert result.returncode == 0, result.returncode
+        with open(glob.glob(os.path.join(folder, 'driver-*.json'))[0], encoding='utf-8') as file:
+            driver = json.load(file)
+    words = re.search(r'(\d+) ends, mappings (\w+), heap ([+-]\d+), queues (\d+)', result.stdout)
+    return driver, int(words[1]), words[2], int(words[3]), int(words[4])
+
+
+few, many = run(10), run(210)
+assert few[1] == 15 * 3 and many[1] == 215 * 3, 'every engine of every run has one END'
+assert few[0]['ioctls'] == many[0]['ioctls'], (few[0]['ioctls'], many[0]['ioctls'])
+assert many[0]['queues_by_owner']['wavetap'] == 1, many[0]
+assert many[2] == 'same', 'mappings changed'
+# Looking at the mappings costs a little, once.
+assert many[3] == few[3], f'the heap grew by {many[3] - few[3]} bytes in 200 rounds'
+assert many[4] == 1
+print('warm start and stop: no ioctl, no mapping, no heap growth in 400 runs')
