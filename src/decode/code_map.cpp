@@ -86,6 +86,7 @@ std::uint64_t CodeMap::code_id_for(std::uint64_t id, std::uint64_t address) cons
 
 void CodeMap::load(std::uint64_t address, std::uint64_t size, std::uint64_t id, bool from_start) {
     if (objects_.size() >= kMaxObjects || !live_ids_.insert(id).second) return;
+    memo_address_ = kNoAddress;
     Object object;
     object.id = id;
     object.code_id = code_id_for(id, address);
@@ -101,6 +102,7 @@ void CodeMap::load(std::uint64_t address, std::uint64_t size, std::uint64_t id, 
 
 void CodeMap::unload(std::uint64_t id) {
     if (live_ids_.erase(id) == 0) return;
+    memo_address_ = kNoAddress;
     std::erase_if(live_, [this, id](std::uint32_t index) { return objects_[index].id == id; });
 }
 
@@ -123,13 +125,20 @@ std::uint32_t CodeMap::find(const std::vector<std::uint32_t>& sorted,
     return absolute - object.address < object.size ? *(after - 1) : 0;
 }
 
-PcRef CodeMap::attribute(std::uint64_t absolute) const {
+PcRef CodeMap::attribute(std::uint64_t absolute) {
+    if (absolute == memo_address_) return memo_;
+    memo_address_ = absolute;
+    memo_ = find_live(absolute);
+    return memo_;
+}
+
+PcRef CodeMap::find_live(std::uint64_t absolute) const {
     std::uint32_t index = find(live_, absolute);
     if (index == 0) index = find(given_, absolute);
     return {index, absolute - objects_[index].address};
 }
 
-PcRef CodeMap::attribute_late(std::uint64_t absolute) const {
+PcRef CodeMap::attribute_late(std::uint64_t absolute) {
     const PcRef now = attribute(absolute);
     if (now.object != 0) return now;
     const std::uint32_t index = find(from_start_, absolute);

@@ -71,9 +71,9 @@ class CodeMap {
     void unload(std::uint64_t id);
 
     /// Which live object covers `absolute`. Markers come before the caller's objects.
-    PcRef attribute(std::uint64_t absolute) const;
+    PcRef attribute(std::uint64_t absolute);
     /// As attribute(), then also objects that were loaded before the trace began.
-    PcRef attribute_late(std::uint64_t absolute) const;
+    PcRef attribute_late(std::uint64_t absolute);
     Pc pc_of(PcRef ref) const;
 
     /// The line at `ref`, from the cache or the source; an invalid one where there is none.
@@ -108,6 +108,7 @@ class CodeMap {
         std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages;
     };
 
+    PcRef find_live(std::uint64_t absolute) const;
     void find_page(std::uint32_t object, std::uint64_t page);
     void fetch(Slot& slot, PcRef ref);
     std::uint32_t find(const std::vector<std::uint32_t>& sorted, std::uint64_t absolute) const;
@@ -120,6 +121,9 @@ class CodeMap {
     std::vector<std::uint32_t> given_;      ///< the caller's, by address
     std::vector<std::uint32_t> live_;       ///< from markers, by address
     std::vector<std::uint32_t> from_start_; ///< from markers, by address
+    static constexpr std::uint64_t kNoAddress = ~std::uint64_t{0};
+    std::uint64_t memo_address_ = kNoAddress;
+    PcRef memo_;
     Page* last_ = nullptr;
     std::uint32_t last_object_ = 0;
     std::uint64_t last_page_ = ~std::uint64_t{0};

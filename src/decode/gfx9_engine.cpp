@@ -4,8 +4,8 @@
 #include "decode/gfx9_waves.hpp"
 #include "decode/occupancy.hpp"
 #include "decode/register_state.hpp"
+#include "sqtt/fast_reader.hpp"
 #include "sqtt/gfx9.hpp"
-#include "sqtt/reader.hpp"
 
 #include <algorithm>
 
@@ -68,22 +68,26 @@ class Gfx9Engine {
 };
 
 BlobTotals Gfx9Engine::run() {
-    sqtt::TokenReader reader(sqtt::Generation::kGfx9, setup_.bytes, setup_.start_bits);
+    using Reader = sqtt::FastReader<sqtt::Generation::kGfx9>;
+    Reader reader(sqtt::lookup_table(sqtt::Generation::kGfx9), setup_.bytes, setup_.start_bits);
     bool first = true;
-    for (Token token; reader.next(token);) {
+    reader.run([&](const Token& token) {
         ++totals_.tokens[static_cast<std::size_t>(token.type)];
-        if (token.offset_bits == claimed_) continue;
+        if (token.offset_bits == claimed_) return;
         time_ += sqtt::kGfx9ClocksPerUnit * std::uint64_t{token.delta};
         if (token.type == TokenType::kMisc) {
-            if (token.bits.low == 0) continue; // padding
-            if (get<TokenType::kMisc, FieldId::kType>(token) ==
-                static_cast<std::uint32_t>(Gfx9Misc::kTimeReset))
-                time_reset(token);
+            const auto type = static_cast<Gfx9Misc>(get<TokenType::kMisc, FieldId::kType>(token));
+            if (type == Gfx9Misc::kTimeReset) time_reset(token);
+            if (first) totals_.first_time = time_;
+            first = false;
+            if (type > Gfx9Misc::kTimeReset) misc(token, {time_, token.offset_bits / 8});
+            return;
         }
         if (first) totals_.first_time = time_;
         first = false;
         this->token(token, {time_, token.offset_bits / 8});
-    }
+    });
+    totals_.tokens[static_cast<std::size_t>(TokenType::kMisc)] += reader.padding();
     const StreamPoint end{time_, reader.offset_bits() / 8};
     if (reader.truncated()) {
         totals_.cut_tokens = 1;
@@ -268,9 +272,6 @@ void Gfx9Engine::perf(const Token& token, StreamPoint at) {
 
 void Gfx9Engine::token(const Token& token, StreamPoint at) {
     switch (token.type) {
-    case TokenType::kMisc:
-        misc(token, at);
-        break;
     case TokenType::kReg:
         reg(token, at);
         break;

@@ -11,9 +11,8 @@ void Occupancy::report(const Slot& slot, std::uint64_t time, bool start) {
 }
 
 void Occupancy::deliver(WaveHead head) {
-    static const InstructionList kNone;
     if (head.entry.object == 0) head.entry = code_->attribute_late(head.entry.address);
-    sink_->wave({head, kNone, {}, {}, {}, {}, false, 0});
+    sink_->wave({head, none_, {}, {}, {}, {}, false, 0});
 }
 
 void Occupancy::start(StreamPoint at, WaveHead& head, std::uint64_t entry_address, bool is_ext) {

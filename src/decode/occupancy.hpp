@@ -58,6 +58,7 @@ class Occupancy {
     void deliver(WaveHead head);
 
     std::vector<Slot> slots_;
+    InstructionList none_;
     CodeMap* code_;
     RecordSink* sink_;
     Diagnostics* diagnostics_;

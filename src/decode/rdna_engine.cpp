@@ -5,8 +5,8 @@
 #include "decode/rdna_ops.hpp"
 #include "decode/rdna_waves.hpp"
 #include "decode/register_state.hpp"
+#include "sqtt/fast_reader.hpp"
 #include "sqtt/rdna.hpp"
-#include "sqtt/reader.hpp"
 
 #include <algorithm>
 #include <array>
@@ -161,11 +161,10 @@ template <Generation kGen> void RdnaEngine<kGen>::advance(const Token& token) {
 
 template <Generation kGen> BlobTotals RdnaEngine<kGen>::run() {
     stitcher_.insert_barrier_waits = setup_.insert_barrier_waits;
-    sqtt::TokenReader reader(kGen, setup_.bytes, setup_.start_bits);
+    sqtt::FastReader<kGen> reader(sqtt::lookup_table(kGen), setup_.bytes, setup_.start_bits);
     bool first = true;
-    for (Token token; reader.next(token);) {
+    reader.run([&](const Token& token) {
         ++totals_.tokens[static_cast<std::size_t>(token.type)];
-        if (token.type == TokenType::kNop) continue;
         advance(token);
         switch (token.type) {
         case TokenType::kTime:
@@ -192,7 +191,8 @@ template <Generation kGen> BlobTotals RdnaEngine<kGen>::run() {
             totals_.first_time = time_;
             first = false;
         }
-    }
+    });
+    totals_.tokens[static_cast<std::size_t>(TokenType::kNop)] += reader.padding();
     flush();
     const StreamPoint end{time_, reader.offset_bits() / 8};
     if (reader.truncated()) {

@@ -61,13 +61,15 @@ struct Token {
 class TokenReader {
   public:
     /// `start_bits`: position of the first token (gfx9: 64, after the header).
+    /// `after_ext`: the token before the start was a WSTART_EXT (or an extension of it).
     TokenReader(Generation generation, std::span<const std::byte> bytes,
-                std::uint64_t start_bits = 0) noexcept
+                std::uint64_t start_bits = 0, bool after_ext = false) noexcept
         : table_(&lookup_table(generation)), bytes_(bytes), end_bits_(bytes.size() * 8),
           position_(start_bits), align_(generation == Generation::kGfx9      ? 16U
                                         : generation == Generation::kGfx1250 ? 8U
                                                                              : 4U),
-          extends_(generation == Generation::kGfx12 || generation == Generation::kGfx1250) {}
+          extends_(generation == Generation::kGfx12 || generation == Generation::kGfx1250),
+          after_ext_(after_ext) {}
 
     /// False at the end of the span.
     bool next(Token& token) noexcept {
@@ -135,7 +137,7 @@ class TokenReader {
     std::uint64_t position_;
     unsigned align_;
     bool extends_;
-    bool after_ext_ = false;
+    bool after_ext_;
     bool truncated_ = false;
 };
 
