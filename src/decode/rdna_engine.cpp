@@ -119,7 +119,7 @@ template <Generation kGen> class RdnaEngine {
     void misc(const Token& token, StreamPoint at);
     template <TokenType kToken> void shader_data(const Token& token, StreamPoint at);
     template <TokenType kToken> void event_token(const Token& token, StreamPoint at);
-    void new_header(const Token& token, StreamPoint at);
+    [[gnu::noinline, gnu::cold]] void new_header(const Token& token, StreamPoint at);
     void lost(StreamPoint at);
     void event(StreamPoint at, EventKind kind) {
         sink_.event({at.time, kind, 0, 0, false, 0, at.offset_bytes});
