@@ -85,6 +85,9 @@ int run(std::vector<std::string> arguments) {
     add_run(app, session);
     add_env(app, session);
     add_record(app, session);
+    add_health(app, session);
+    add_report(app, session);
+    add_decode(app, session);
 
     if (arguments.empty()) return usage_error(app, "no command given");
     if (arguments.front().front() != '-' && !known_command(app, arguments.front()))

@@ -49,6 +49,8 @@ void add_doctor(CLI::App& app, Session& session);
 void add_run(CLI::App& app, Session& session);
 void add_env(CLI::App& app, Session& session);
 void add_record(CLI::App& app, Session& session);
+void add_health(CLI::App& app, Session& session);
+void add_report(CLI::App& app, Session& session);
 void add_decode(CLI::App& app, Session& session);
 
 } // namespace wavetap::cli

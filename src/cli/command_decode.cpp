@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "base/units.hpp"
+#include "cli/decode_views.hpp"
+#include "cli/session.hpp"
+#include "cli/trace_dir.hpp"
+#include "decode/golden.hpp"
+#include "store/files.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+
+namespace wavetap::cli {
+
+namespace {
+
+constexpr const char* kFooter = R"(Examples:
+  wavetap decode trace --insts                              every instruction of every traced wave
+  wavetap decode se0.att --code kernel.elf --base 0x7f0000001000 --insts
+  wavetap decode se0.att --tokens | head
+  wavetap decode trace --waves --json > waves.jsonl
+--json writes one object a line. --base is the address in memory of ELF address 0.)";
+
+struct Options {
+    std::string input, code, base;
+    bool tokens = false, events = false, waves = false, insts = false, golden = false;
+    bool json = false;
+
+    int views() const { return tokens + events + waves + insts + golden; }
+    DecodeView view() const {
+        if (tokens) return DecodeView::kTokens;
+        if (events) return DecodeView::kEvents;
+        return insts ? DecodeView::kInstructions : DecodeView::kWaves;
+    }
+};
+
+struct Input {
+    std::string label; ///< what a user calls it
+    std::vector<std::byte> bytes;
+    decode::Options options;
+    const store::ProcessTrace* process = nullptr; ///< null for one file
+};
+
+/// Decodes and prints one blob; the label is a line of its own where there are several.
+Result<void> show(const Options& options, const Input& input, report::CodeTable& table,
+                  bool with_label) {
+    auto records = decode::decode_blob(input.bytes, input.options);
+    if (!records) {
+        Error error = records.error();
+        error.where = input.label + (error.where.empty() ? "" : ": " + error.where);
+        return error;
+    }
+    if (options.golden) {
+        const std::string name = std::filesystem::path(input.label).filename().string();
+        fmt::print("{}\n", decode::golden_json(*records, {name, -1, input.bytes.size()}));
+        return {};
+    }
+    if (options.json) {
+        const nlohmann::ordered_json line = {{"type", "blob"},
+                                             {"format", "wavetap-decode"},
+                                             {"version", 1},
+                                             {"file", input.label},
+                                             {"generation", records->generation},
+                                             {"header", records->header},
+                                             {"tokens", records->tokens_total},
+                                             {"first_time", records->first_time},
+                                             {"last_time", records->last_time},
+                                             {"waves", records->waves.size()},
+                                             {"instructions", records->instructions}};
+        fmt::print("{}\n",
+                   line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    } else if (with_label) {
+        fmt::print("== {}\n", input.label);
+    }
+    InstructionTexts texts(table, input.process);
+    print_view(options.view(), options.json, *records, input.bytes, texts);
+    return {};
+}
+
+Result<void> decode_file(const Options& options) {
+    Input input;
+    input.label = options.input;
+    WAVETAP_TRY(input.bytes, store::read_file(options.input));
+    report::CodeTable table;
+    if (!options.code.empty()) {
+        WAVETAP_TRY(code::CodeObject object, code::CodeObject::load(options.code));
+        std::uint64_t base = 0;
+        if (!options.base.empty()) {
+            WAVETAP_TRY(base, parse_number(options.base));
+        }
+        const std::uint32_t number = table.add_object(std::move(object), options.code);
+        input.options.gfx = table.object(number).gfx();
+        input.options.objects.push_back({&table.object(number), base, 0});
+    }
+    return show(options, input, table, false);
+}
+
+/// The pieces of one engine joined. `with` is called for each; the first error ends it.
+Result<void> for_each_blob(const store::ProcessTrace& process, const store::Run& run,
+                           const std::function<Result<void>(Input)>& with) {
+    std::map<std::uint32_t, Input> engines;
+    for (const store::ChunkInfo& chunk : run.chunks) {
+        Input& input = engines[chunk.se];
+        if (input.label.empty()) input.label = process.dir + "/" + chunk.file;
+        WAVETAP_TRY(const std::vector<std::byte> bytes, store::read_chunk(process, chunk));
+        input.bytes.insert(input.bytes.end(), bytes.begin(), bytes.end());
+    }
+    for (auto& [se, input] : engines)
+        WAVETAP_CHECK_OK(with(std::move(input)));
+    return {};
+}
+
+const store::AgentInfo* agent_of(const store::ProcessTrace& process, const store::Run& run) {
+    for (const store::ContextInfo& context : process.contexts) {
+        if (context.id != run.info.context) continue;
+        for (const store::AgentInfo& agent : process.agents) {
+            if (agent.index == context.agent) return &agent;
+        }
+    }
+    return nullptr;
+}
+
+Result<void> decode_folder(const Options& options) {
+    WAVETAP_TRY(const store::TraceFolder folder, open_one(options.input));
+    report::CodeTable table;
+    for (const store::ProcessTrace& process : folder.processes) {
+        table.add(process);
+        for (const store::Run& run : process.runs) {
+            const store::AgentInfo* agent = agent_of(process, run); // the reader has checked it
+            WAVETAP_CHECK_OK(for_each_blob(process, run, [&](Input input) {
+                input.process = &process;
+                if (agent != nullptr) {
+                    input.options.gfx = agent->name;
+                    input.options.objects = table.loaded(process, agent->index);
+                }
+                return show(options, input, table, true);
+            }));
+        }
+    }
+    for (const std::string& problem : table.problems())
+        note(problem);
+    return {};
+}
+
+Result<void> decode(const Options& options) {
+    if (options.views() > 1)
+        return Error{ErrorCode::kInvalidArgument, "more than one view was asked for", "",
+                     "take one of --tokens, --events, --waves, --insts, --golden"};
+    std::error_code code;
+    const bool folder = options.input.empty() || std::filesystem::is_directory(options.input, code);
+    if (folder && (!options.code.empty() || !options.base.empty()))
+        return Error{ErrorCode::kInvalidArgument, "--code and --base are for one file", "",
+                     "a trace folder names its own code objects"};
+    if (!options.base.empty() && options.code.empty())
+        return Error{ErrorCode::kInvalidArgument, "--base without --code", "--base",
+                     "add --code with the ELF file that was loaded there"};
+    return folder ? decode_folder(options) : decode_file(options);
+}
+
+} // namespace
+
+void add_decode(CLI::App& app, Session& session) {
+    CLI::App* command = app.add_subcommand("decode", "print what a trace says, record by record");
+    const auto options = std::make_shared<Options>();
+    command->add_option("FILE.att|DIR", options->input,
+                        "bytes of one shader engine, or a trace folder (default: the newest)");
+    command->add_option("--code", options->code, "code object of FILE.att")->type_name("ELF");
+    command->add_option("--base", options->base, "where it was loaded (default 0)")
+        ->type_name("ADDR");
+    command->add_flag("--tokens", options->tokens, "the packets of the stream");
+    command->add_flag("--events", options->events, "dispatches, clocks, register writes, markers");
+    command->add_flag("--waves", options->waves, "waves (the default)");
+    command->add_flag("--insts", options->insts, "instructions of the waves on the target");
+    command->add_flag("--golden", options->golden, "one JSON object with everything");
+    command->add_flag("--json", options->json, "one JSON object a line");
+    command->footer(kFooter);
+    command->callback([options, &session] {
+        if (const Result<void> done = decode(*options); !done)
+            session.status = fail(done.error(), kUsage);
+    });
+}
+
+} // namespace wavetap::cli

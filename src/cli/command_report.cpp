@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "cli/session.hpp"
+#include "cli/trace_dir.hpp"
+#include "report/hot_spots.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include <memory>
+
+namespace wavetap::cli {
+
+namespace {
+
+constexpr const char* kFooter = R"(Examples:
+  wavetap report                          instructions of the newest trace
+  wavetap report trace --by line
+  wavetap report run1 run2 --by cu --json=report.json
+Several folders are added up. Times are shader clocks; from the software GPU they are modelled.)";
+
+struct Options {
+    std::vector<std::string> dirs;
+    std::string by = "inst";
+    std::size_t rows = 20;
+    JsonOption json;
+};
+
+Result<void> report(const Options& options) {
+    WAVETAP_TRY(const report::View view, report::parse_view(options.by));
+    WAVETAP_TRY(const std::vector<store::TraceFolder> folders, open_folders(options.dirs));
+    report::CodeTable code;
+    WAVETAP_TRY(const report::HotSpots spots, report::find_hot_spots(folders, code));
+    if (!options.json.on_stdout()) fmt::print("{}", report::to_text(spots, view, options.rows));
+    if (options.json.wanted())
+        WAVETAP_CHECK_OK(write_json(options.json, report::to_json(spots, view)));
+    return {};
+}
+
+} // namespace
+
+void add_report(CLI::App& app, Session& session) {
+    CLI::App* command = app.add_subcommand("report", "hot spots, and which CUs were seen");
+    const auto options = std::make_shared<Options>();
+    command->add_option("DIR", options->dirs, "trace folders (default: the newest wavetap-*/)");
+    command->add_option("--by", options->by, "what a row is: inst, line, kernel, wave or cu")
+        ->type_name("VIEW");
+    command->add_option("--rows", options->rows, "rows of the text, 0 = all (default 20)")
+        ->type_name("N");
+    add_json_option(*command, options->json);
+    command->footer(kFooter);
+    command->callback([options, &session] {
+        if (const Result<void> done = report(*options); !done)
+            session.status = fail(done.error(), kUsage);
+    });
+}
+
+} // namespace wavetap::cli

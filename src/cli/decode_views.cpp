@@ -1,0 +1,292 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "cli/decode_views.hpp"
+
+#include "base/units.hpp"
+#include "sqtt/header.hpp"
+#include "sqtt/reader.hpp"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace wavetap::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+void print_line(const ordered_json& object) {
+    fmt::print("{}\n", object.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+}
+
+// ---- tokens
+
+std::uint64_t first_eight(std::span<const std::byte> bytes) {
+    std::uint64_t raw = 0;
+    std::memcpy(&raw, bytes.data(), std::min<std::size_t>(bytes.size(), sizeof raw));
+    return raw;
+}
+
+void print_token(const sqtt::Token& token, sqtt::Generation generation, bool json) {
+    const sqtt::TokenRow* row = sqtt::find_row(generation, token.type);
+    const std::string name = row != nullptr ? row->name : "UNKNOWN";
+    ordered_json fields = ordered_json::object();
+    std::string words;
+    for (const sqtt::Field& field : row != nullptr ? row->fields : decltype(row->fields){}) {
+        if (field.id == sqtt::FieldId::kNone || field.id == sqtt::FieldId::kPad ||
+            field.id == sqtt::FieldId::kReserved)
+            continue;
+        const std::uint64_t value = token.field(field.bits);
+        fields[sqtt::field_name(field.id)] = value;
+        words += fmt::format(" {}={}", sqtt::field_name(field.id),
+                             value < 10 ? std::to_string(value) : format_hex(value));
+    }
+    if (json) {
+        print_line({{"type", "token"},
+                    {"offset_bits", token.offset_bits},
+                    {"bits", token.size_bits},
+                    {"name", name},
+                    {"delta", token.delta},
+                    {"fields", std::move(fields)}});
+    } else {
+        fmt::print("{:>10}.{} {:<8} +{:<6}{}\n", token.offset_bits / 8, token.offset_bits % 8, name,
+                   token.delta, words);
+    }
+}
+
+/// Up to the zero padding of the end.
+void print_tokens(const decode::BlobRecords& records, std::span<const std::byte> bytes, bool json) {
+    const Result<sqtt::Header> header = sqtt::parse_header(first_eight(bytes));
+    if (!header) return; // decode_blob() has said so
+    const bool gfx9 = header->generation == sqtt::Generation::kGfx9;
+    bytes = bytes.first(std::min<std::size_t>(bytes.size(), records.used_bytes));
+    sqtt::TokenReader reader(header->generation, bytes, gfx9 ? 64 : 0);
+    sqtt::Token token;
+    while (reader.next(token))
+        print_token(token, header->generation, json);
+}
+
+// ---- events: everything that belongs to no single wave, by time
+
+struct Event {
+    std::uint64_t time;
+    std::string name;
+    ordered_json fields;
+};
+
+void collect_code_objects(const decode::BlobRecords& records, std::vector<Event>& events) {
+    for (const decode::CodeObjectEvent& object : records.code_objects) {
+        ordered_json fields = {{"id", object.id}};
+        if (!object.unload) {
+            fields["address"] = object.address;
+            fields["size"] = object.size;
+            fields["from_start"] = object.from_start;
+        }
+        events.push_back({object.time, object.unload ? "code-object-unload" : "code-object-load",
+                          std::move(fields)});
+    }
+}
+
+std::vector<Event> collect_events(const decode::BlobRecords& records) {
+    std::vector<Event> events;
+    for (const decode::DispatchRecord& dispatch : records.dispatches)
+        events.push_back({dispatch.time,
+                          "dispatch",
+                          {{"me", dispatch.me},
+                           {"pipe", dispatch.pipe},
+                           {"initiator", dispatch.initiator},
+                           {"entry_pc", dispatch.entry.absolute},
+                           {"threads", dispatch.threads},
+                           {"rsrc1", dispatch.rsrc1},
+                           {"rsrc2", dispatch.rsrc2}}});
+    for (const decode::RealtimeRecord& sample : records.realtime)
+        events.push_back({sample.time, "realtime", {{"counter", sample.counter}}});
+    for (const decode::RegisterWrite& write : records.userdata_writes)
+        events.push_back({write.time, "register", {{"reg", write.reg}, {"data", write.data}}});
+    for (const decode::EventRecord& event : records.events) {
+        if (event.kind == decode::EventKind::kCodeObjectLoad ||
+            event.kind == decode::EventKind::kCodeObjectUnload)
+            continue; // told in full below
+        events.push_back({event.time,
+                          decode::event_kind_name(event.kind),
+                          {{"me", event.me},
+                           {"pipe", event.pipe},
+                           {"payload", event.payload},
+                           {"offset_bytes", event.offset_bytes}}});
+    }
+    for (const decode::ShaderDataRecord& data : records.shader_data)
+        events.push_back(
+            {data.time,
+             "shader-data",
+             {{"value", data.value}, {"cu", data.cu}, {"simd", data.simd}, {"slot", data.slot}}});
+    collect_code_objects(records, events);
+    std::stable_sort(events.begin(), events.end(),
+                     [](const Event& a, const Event& b) { return a.time < b.time; });
+    return events;
+}
+
+std::string event_words(const ordered_json& fields) {
+    std::string words;
+    for (const auto& [name, value] : fields.items()) {
+        const bool large = value.is_number_unsigned() && value.get<std::uint64_t>() >= 10;
+        words += " " + name + "=" + (large ? format_hex(value.get<std::uint64_t>()) : value.dump());
+    }
+    return words;
+}
+
+void print_events(const decode::BlobRecords& records, bool json) {
+    for (Event& event : collect_events(records)) {
+        if (json) {
+            ordered_json line = {{"type", "event"}, {"time", event.time}, {"name", event.name}};
+            line.update(event.fields);
+            print_line(line);
+        } else {
+            fmt::print("{:>10} {:<18}{}\n", event.time, event.name, event_words(event.fields));
+        }
+    }
+}
+
+// ---- waves and instructions
+
+ordered_json wave_json(const decode::WaveRecord& wave, InstructionTexts& texts) {
+    return {{"type", "wave"},
+            {"start", wave.start},
+            {"end", wave.end},
+            {"sa", wave.sa},
+            {"cu", wave.cu},
+            {"simd", wave.simd},
+            {"slot", wave.slot},
+            {"me", wave.me},
+            {"pipe", wave.pipe},
+            {"count", wave.count},
+            {"complete", wave.complete},
+            {"start_seen", wave.start_seen},
+            {"on_target", wave.on_target},
+            {"entry_pc", wave.entry.absolute},
+            {"code_object", wave.entry.code_object},
+            {"kernel", texts.function(wave.entry)},
+            {"instructions", wave.instructions.size()}};
+}
+
+void print_wave(const decode::WaveRecord& wave, InstructionTexts& texts) {
+    const std::string kernel = texts.function(wave.entry);
+    fmt::print("{:>10} {:>10} cu {:>2} simd {} slot {:>2} {:>7}{}{}{} {}\n", wave.start, wave.end,
+               wave.cu, wave.simd, wave.slot, wave.instructions.size(),
+               wave.on_target ? " target" : "       ", wave.complete ? "" : " open",
+               wave.start_seen ? "" : " start-not-seen",
+               kernel.empty() ? format_hex(wave.entry.absolute) : kernel);
+}
+
+void print_waves(const decode::BlobRecords& records, bool json, InstructionTexts& texts) {
+    if (!json)
+        fmt::print("{:>10} {:>10} {:<19} {:>11} {:>7}kernel\n", "start", "end", "place",
+                   "instructions", "");
+    for (const decode::WaveRecord& wave : records.waves) {
+        if (json) {
+            print_line(wave_json(wave, texts));
+        } else {
+            print_wave(wave, texts);
+        }
+    }
+}
+
+void print_instruction(std::size_t wave, const decode::InstructionRecord& inst, bool json,
+                       InstructionTexts& texts) {
+    if (json) {
+        print_line({{"type", "instruction"},
+                    {"wave", wave},
+                    {"time", inst.time},
+                    {"duration", inst.duration},
+                    {"stall", inst.stall},
+                    {"category", decode::category_name(inst.category)},
+                    {"pc", inst.pc.absolute},
+                    {"elf_address", inst.pc.elf_address},
+                    {"code_object", inst.pc.code_object},
+                    {"text", texts.text(inst.pc)}});
+        return;
+    }
+    const std::uint64_t address = inst.pc.code_object != 0 ? inst.pc.elf_address : inst.pc.absolute;
+    fmt::print("{:>10} {:>6} {:>6} {:<6} {:>8} {}\n", inst.time, inst.duration, inst.stall,
+               decode::category_name(inst.category), address == 0 ? "?" : format_hex(address),
+               texts.text(inst.pc));
+}
+
+void print_instructions(const decode::BlobRecords& records, bool json, InstructionTexts& texts) {
+    for (std::size_t i = 0; i < records.waves.size(); ++i) {
+        const decode::WaveRecord& wave = records.waves[i];
+        if (wave.instructions.empty()) continue;
+        if (json) {
+            ordered_json line = wave_json(wave, texts);
+            line["wave"] = i;
+            print_line(line);
+        } else {
+            fmt::print("wave {}: cu {} simd {} slot {}, {} to {}, {}\n", i, wave.cu, wave.simd,
+                       wave.slot, wave.start, wave.end, texts.function(wave.entry));
+            fmt::print("{:>10} {:>6} {:>6} {:<6} {:>8} {}\n", "time", "cycles", "stall", "class",
+                       "address", "instruction");
+        }
+        for (const decode::InstructionRecord& inst : wave.instructions)
+            print_instruction(i, inst, json, texts);
+    }
+}
+
+void print_diagnostics(const decode::BlobRecords& records, bool json) {
+    for (const decode::Diagnostic& fault : records.diagnostics) {
+        if (json) {
+            print_line({{"type", "diagnostic"},
+                        {"kind", fault.kind},
+                        {"severity", fault.severity},
+                        {"count", fault.count},
+                        {"first_offset_bytes", fault.first_offset_bytes},
+                        {"first_time", fault.first_time},
+                        {"advice", fault.advice}});
+        } else {
+            fmt::print("{}: {} ({} times, first at byte {}): {}\n", fault.severity, fault.kind,
+                       fault.count, fault.first_offset_bytes, fault.advice);
+        }
+    }
+}
+
+} // namespace
+
+std::optional<report::CodePlace> InstructionTexts::place(const decode::Pc& pc) const {
+    if (process_ != nullptr) return table_.place(*process_, pc);
+    if (pc.code_object == 0 || table_.size() == 0) return std::nullopt;
+    return report::CodePlace{0, pc.elf_address};
+}
+
+std::string InstructionTexts::text(const decode::Pc& pc) {
+    const auto found = place(pc);
+    return found ? table_.instruction_text(*found) : "";
+}
+
+std::string InstructionTexts::function(const decode::Pc& pc) {
+    const auto found = place(pc);
+    const code::Symbol* symbol = found ? table_.function(*found) : nullptr;
+    return symbol != nullptr ? symbol->demangled : "";
+}
+
+void print_view(DecodeView view, bool json, const decode::BlobRecords& records,
+                std::span<const std::byte> bytes, InstructionTexts& texts) {
+    switch (view) {
+    case DecodeView::kTokens:
+        print_tokens(records, bytes, json);
+        break;
+    case DecodeView::kEvents:
+        print_events(records, json);
+        break;
+    case DecodeView::kWaves:
+        print_waves(records, json, texts);
+        break;
+    case DecodeView::kInstructions:
+        print_instructions(records, json, texts);
+        break;
+    }
+    print_diagnostics(records, json);
+}
+
+} // namespace wavetap::cli
