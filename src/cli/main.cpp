@@ -86,6 +86,7 @@ int run(std::vector<std::string> arguments) {
     add_env(app, session);
     add_record(app, session);
     add_health(app, session);
+    add_verify(app, session);
     add_report(app, session);
     add_decode(app, session);
 

@@ -30,7 +30,7 @@ Result<void> write_json(const JsonOption& json, const std::string& text) {
     bool good = out != nullptr;
     if (good) {
         good = std::fwrite(text.data(), 1, text.size(), out) == text.size();
-        good = std::fputc('\n', out) != EOF && good;
+        if (!text.ends_with('\n')) good = std::fputc('\n', out) != EOF && good;
         good = (out == stdout ? std::fflush(out) : std::fclose(out)) == 0 && good;
     }
     if (good) return {};

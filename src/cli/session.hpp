@@ -40,7 +40,7 @@ struct JsonOption {
     bool on_stdout() const { return file == "-"; }
 };
 void add_json_option(CLI::App& command, JsonOption& json);
-/// Writes `text` and a line feed where the option says. Errors: kIo.
+/// Writes `text`, ended by a line feed, where the option says. Errors: kIo.
 Result<void> write_json(const JsonOption& json, const std::string& text);
 
 // One function a subcommand, in its own file: adds it to `app`; `session` outlives the parse.
@@ -50,6 +50,7 @@ void add_run(CLI::App& app, Session& session);
 void add_env(CLI::App& app, Session& session);
 void add_record(CLI::App& app, Session& session);
 void add_health(CLI::App& app, Session& session);
+void add_verify(CLI::App& app, Session& session);
 void add_report(CLI::App& app, Session& session);
 void add_decode(CLI::App& app, Session& session);
 
