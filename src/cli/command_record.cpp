@@ -116,6 +116,7 @@ Result<Variables> record_variables(const Options& options, const Plan& plan, con
     variables.emplace_back("WAVETAP_TOOL_CONFIG", config_path);
     variables.emplace_back("HSA_TOOLS_LIB", prepended("HSA_TOOLS_LIB", tool, ' '));
     variables.emplace_back("HSA_TOOLS_REPORT_LOAD_FAILURE", "1");
+    if (target.chip.modelled) variables.emplace_back("WAVETAP_DRIVER_DIR", full_dir);
     if (options.truth) variables.emplace_back("WAVETAP_TRUTH_DIR", full_dir);
     return variables;
 }

@@ -3,6 +3,7 @@
 #include "cli/gpu.hpp"
 
 #include "base/units.hpp"
+#include "softgpu/chip.hpp"
 
 #include <unistd.h>
 
@@ -28,10 +29,11 @@ Result<SoftwareGpu> parse_gpu(const std::string& text) {
     SoftwareGpu gpu;
     gpu.text = text;
     for (const std::string_view chip : split(std::string_view(text).substr(kPrefix.size()), ',')) {
-        if (chip != "gfx90a")
-            return Error{ErrorCode::kUnsupported,
-                         "there is no software GPU '" + std::string(chip) + "'", "--gpu",
-                         "the chips are: gfx90a"};
+        if (const Result<softgpu::ChipSpec> spec = softgpu::chip_spec(chip); !spec) {
+            Error error = spec.error();
+            error.where = "--gpu";
+            return error;
+        }
         gpu.chips.emplace_back(chip);
     }
     if (gpu.chips.empty())
@@ -41,9 +43,15 @@ Result<SoftwareGpu> parse_gpu(const std::string& text) {
 }
 
 Result<ChipShape> software_chip(const std::string& name) {
+    WAVETAP_TRY(const softgpu::ChipSpec spec, softgpu::chip_spec(name));
     ChipShape chip;
-    chip.topology.gfx = name;
-    chip.harvested = {{6, 13}, {7, 13}};
+    chip.topology.gfx = spec.name;
+    chip.topology.engines_per_xcc = spec.shader_engines;
+    chip.topology.cus_per_engine = spec.cus_per_engine;
+    chip.topology.simds_per_cu = spec.simds_per_cu;
+    chip.topology.counter_hz = spec.counter_hz;
+    for (const std::uint16_t fused : spec.harvested)
+        chip.harvested.emplace_back(fused >> 8, fused & 0xff);
     chip.modelled = true;
     return chip;
 }

@@ -57,7 +57,7 @@ class WrongUse(RecordTest):
     def test_gpu_and_program(self):
         self.check(self.call('record', *SOFT), 2, 'no program given', 'behind --')
         self.check(self.call('record', '--gpu', 'soft:gfx9', '--', 'true'), 2,
-                   "there is no software GPU 'gfx9' (--gpu)", 'gfx90a')
+                   "no software chip named 'gfx9' (--gpu)", 'gfx90a')
         self.check(self.call('record', '--gpu', 'hard', '--', 'true'), 2, '(--gpu)')
 
     @unittest.skipIf(os.path.exists('/dev/kfd'), 'this machine has a GPU driver')
@@ -138,6 +138,7 @@ class Program(RecordTest):
         for line in (f'LD_PRELOAD={library}libwavetap-softgpu.so', 'WAVETAP_GPU=soft:gfx90a',
                      f'HSA_TOOLS_LIB={library}libwavetap-tool.so other.so',
                      f"WAVETAP_TOOL_CONFIG={self.path('trace/tool.json')}",
+                     f"WAVETAP_DRIVER_DIR={self.path('trace')}",
                      f"WAVETAP_TRUTH_DIR={self.path('trace')}"):
             self.assertIn(line, lines)
         self.assertNotIn('WAVETAP_TRUTH_DIR', self.record(program=('env',)).stdout)

@@ -71,6 +71,8 @@ Result<Config> read_config(const std::function<const char*(const char*)>& get) {
         config.interface_minor = static_cast<std::uint32_t>(n);
     }
     if (const char* text = set("WAVETAP_TRUTH_DIR")) config.truth_folder = text;
+    config.counters_folder = config.truth_folder;
+    if (const char* text = set("WAVETAP_DRIVER_DIR")) config.counters_folder = text;
     if (const char* text = set("WAVETAP_SOFTGPU_LOG")) config.log_path = text;
     return config;
 }

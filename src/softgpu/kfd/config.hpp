@@ -18,7 +18,8 @@ struct Config {
     std::uint64_t hbm_bytes = 64 * kGiB;  ///< WAVETAP_SOFTGPU_HBM, an agent
     std::uint32_t queues_per_agent = 128; ///< WAVETAP_SOFTGPU_QUEUES, all owners counted, 1..1024
     std::uint64_t seed = 0;               ///< WAVETAP_SOFTGPU_SEED
-    std::string truth_folder;             ///< WAVETAP_TRUTH_DIR; empty = no truth, no counters file
+    std::string truth_folder;             ///< WAVETAP_TRUTH_DIR; empty = no truth log
+    std::string counters_folder;          ///< WAVETAP_DRIVER_DIR, else the truth's; empty = no file
     std::string log_path;                 ///< WAVETAP_SOFTGPU_LOG; empty = no ioctl trace
     std::uint32_t interface_minor = 11; ///< WAVETAP_SOFTGPU_KFD_MINOR, the 1.MINOR told to callers
 };

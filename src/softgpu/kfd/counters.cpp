@@ -66,7 +66,7 @@ Result<void> write_counters(const std::string& folder, const Counters& counters)
     const std::string temporary = path + ".new";
     const auto failed = [&](const char* what) {
         return Error{ErrorCode::kIo, std::string(what) + ": " + strerror(errno), path,
-                     "WAVETAP_TRUTH_DIR must be a writable folder"};
+                     "WAVETAP_DRIVER_DIR must be a writable folder"};
     };
     const int fd = real::open_file(AT_FDCWD, temporary.c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

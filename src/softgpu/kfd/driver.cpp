@@ -124,7 +124,7 @@ int Driver::handle(unsigned long request, void* argument) {
 }
 
 void Driver::save_counters() {
-    if (config_.truth_folder.empty()) return;
+    if (config_.counters_folder.empty()) return;
     Counters counters;
     {
         const EngineHold hold(engine_.lock());
@@ -134,7 +134,7 @@ void Driver::save_counters() {
         counters.buffer_objects_peak = memory_.buffer_objects_peak();
     }
     counters.ioctls = ioctls_.load(std::memory_order_relaxed);
-    if (auto saved = write_counters(config_.truth_folder, counters); !saved)
+    if (auto saved = write_counters(config_.counters_folder, counters); !saved)
         if (!counters_failed_.exchange(true)) report(to_string(saved.error()));
 }
 

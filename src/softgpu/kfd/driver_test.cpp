@@ -331,8 +331,8 @@ TEST_F(DriverTest, MemoryFaultOfTheChip_BecomesAnEvent) {
 }
 
 TEST_F(DriverTest, Counters_AreWrittenAtomically) {
-    config_.truth_folder = ::testing::TempDir() + "wavetap-driver-" + std::to_string(getpid());
-    ASSERT_EQ(mkdir(config_.truth_folder.c_str(), 0755), 0);
+    config_.counters_folder = ::testing::TempDir() + "wavetap-driver-" + std::to_string(getpid());
+    ASSERT_EQ(mkdir(config_.counters_folder.c_str(), 0755), 0);
     map(kRing, 8192);
     map(kPointers, 4096);
     CreateQueueArgs args = queue_args(), sdma = queue_args(kQueueSdma);
@@ -340,7 +340,7 @@ TEST_F(DriverTest, Counters_AreWrittenAtomically) {
     ASSERT_EQ(call(Request::kCreateQueue, sdma), 0);
     QueueArgs destroy{args.queue_id, 0};
     ASSERT_EQ(call(Request::kDestroyQueue, destroy), 0);
-    const std::string path = config_.truth_folder + "/driver-" + std::to_string(getpid()) + ".json";
+    const std::string path = config_.counters_folder + "/driver-" + std::to_string(getpid()) + ".json";
     std::stringstream text;
     text << std::ifstream(path).rdbuf();
     EXPECT_THAT(text.str(), HasSubstr("\"queues_peak\": 2,"));
@@ -349,7 +349,7 @@ TEST_F(DriverTest, Counters_AreWrittenAtomically) {
     EXPECT_THAT(text.str(), HasSubstr("\"instructions\": 42"));
     EXPECT_NE(access((path + ".new").c_str(), F_OK), 0);
     unlink(path.c_str());
-    rmdir(config_.truth_folder.c_str());
+    rmdir(config_.counters_folder.c_str());
 }
 
 TEST_F(DriverTest, MapMemory_ResumesBehindWhatSucceeded) {

@@ -191,6 +191,7 @@ TEST(ConfigTest, EverythingSet) {
                              {"WAVETAP_SOFTGPU_SEED", "0x10"},
                              {"WAVETAP_SOFTGPU_KFD_MINOR", "14"},
                              {"WAVETAP_TRUTH_DIR", "t"},
+                             {"WAVETAP_DRIVER_DIR", "d"},
                              {"WAVETAP_SOFTGPU_LOG", "l"}})
                          .value();
     EXPECT_EQ(c.chips.size(), 3u);
@@ -199,6 +200,7 @@ TEST(ConfigTest, EverythingSet) {
     EXPECT_EQ(c.seed, 16u);
     EXPECT_EQ(c.interface_minor, 14u);
     EXPECT_EQ(c.truth_folder, "t");
+    EXPECT_EQ(c.counters_folder, "d");
     EXPECT_EQ(c.log_path, "l");
 }
 
