@@ -99,7 +99,7 @@ std::vector<std::byte> assemble(std::string_view text) {
 
 Machine::Machine() : memory(space) {
     space.add(kCode, 65536);
-    space.add(kData, 65536);
+    space.add(kData, kDataBytes);
     auto made = Program::create("gfx90a", space);
     EXPECT_TRUE(made) << (made ? "" : made.error().message);
     if (made) program = std::move(*made);

@@ -49,8 +49,9 @@ std::vector<std::byte> assemble(std::string_view text);
 
 inline constexpr std::uint64_t kCode = 0x10000;
 inline constexpr std::uint64_t kData = 0x7f0000200000;
+inline constexpr std::size_t kDataBytes = 256 << 10;
 
-/// One wave on its own, with code at kCode, 64 KiB of memory at kData and 4 KiB of LDS.
+/// One wave on its own, with code at kCode, 256 KiB of memory at kData and 4 KiB of LDS.
 struct Machine {
     Machine();
     TestSpace space;
