@@ -34,4 +34,4 @@ echo "   caught"
 
 step "4. Where the time goes"
 show "$wavetap" report "$trace" --by inst
-printf '\nNext: %s report %s --by line\n' "$wavetap" "$trace"
+printf '\ntiming: modelled. Nobody may tune a kernel against these latencies; waves, PCs, counts and order are exact.\nNext: %s report %s --by line\n' "$wavetap" "$trace"
