@@ -302,8 +302,12 @@ void compare_instructions(const Truth& truth, const Window& window, unsigned se,
             continue;
         }
         std::vector<Event> got = events_of(*at->second, *records.clock_base);
+        left -= got.size();
         // What an instruction was comes later than its issue: a full buffer may cut that off.
+        // At the clock of the first drop some tokens may have found room.
         if (window.drop != ~std::uint64_t{0}) {
+            while (!got.empty() && got.back().time >= window.drop)
+                got.pop_back();
             while (expected.size() > got.size() && expected.back().time + 24 >= window.drop)
                 expected.pop_back();
         }
@@ -322,7 +326,6 @@ void compare_instructions(const Truth& truth, const Window& window, unsigned se,
         counts.pcs += static_cast<std::size_t>(std::count_if(
             got.begin(), got.end(), [](const Event& event) { return event.pc != 0; }));
         counts.instructions += got.size();
-        left -= got.size();
     }
     EXPECT_EQ(left, 0U) << "instructions of waves that never ran";
 }
@@ -383,7 +386,15 @@ TEST(ChipDecodeTest, WholeKernel_EveryWaveAndInstruction) {
     EXPECT_EQ(counts.wave_events, 64U) << "16 groups of 4 waves, half of them on engine 0";
     EXPECT_GT(counts.instructions, 16U * 40U);
     EXPECT_EQ(counts.pcs, counts.instructions);
-    EXPECT_EQ(records.instructions, records.instructions_with_pc);
+    std::size_t scalar = 0, one_quad = 0;
+    for (const auto& wave : records.waves) {
+        for (const auto& i : wave.instructions) {
+            if (i.category != decode::Category::kSalu) continue;
+            ++scalar;
+            one_quad += i.duration - i.stall == 4 ? 1 : 0;
+        }
+    }
+    EXPECT_GT(one_quad * 100, scalar * 90) << one_quad << " of " << scalar;
     ASSERT_EQ(records.dispatches.size(), 1U);
     EXPECT_EQ(records.dispatches[0].threads[0], 256U);
     EXPECT_EQ(records.dispatches[0].time + *records.clock_base, truth.dispatches[0].time);

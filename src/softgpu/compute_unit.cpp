@@ -151,6 +151,10 @@ void ComputeUnit::run_simd(Turn& turn) {
         if (failed_) break;
     }
     if (turn.any_state) services_.trace.issue(turn.now, turn.simd, turn.states);
+    for (unsigned i = 0; i < turn.issued_count; ++i) {
+        const Turn::Issued& issued = turn.issued[i];
+        services_.trace.inst(issued.due, turn.simd, issued.slot, issued.type, issued.next_pc);
+    }
 }
 
 void ComputeUnit::advance(Turn& turn, WaveContext& wave) {
@@ -323,14 +327,14 @@ void ComputeUnit::show_issue(Turn& turn, WaveContext& wave, const Op& op, const 
     if (info.outcome == Outcome::kTaken) type = kTypeJump;
     if (info.outcome == Outcome::kNotTaken) type = kTypeNext;
     if (info.outcome == Outcome::kJump) type = kTypePc;
-    const std::uint64_t quads =
-        timing::unit_times(op.unit).token_quads + std::max<std::uint64_t>(op.issue_quads, 1) - 1;
-    const std::uint64_t due = turn.now + std::clamp<std::uint64_t>(quads, 1, 5) * kQuad;
+    const std::uint64_t quads = op.unit == Unit::kValu ? op.issue_quads : 1;
+    const std::uint64_t due = turn.now + timing::inst_token_quads(type, turn.simd, quads) * kQuad;
     wave.token_due = std::max(wave.token_due, due);
     if (!turn.watched || !services_.trace.type_on(type)) return;
     show_state(turn, wave, sqtt::Gfx9Issue::kInstruction);
-    services_.trace.inst(wave.token_due, turn.simd, wave.slot, type,
-                         type == kTypePc ? std::optional(wave.state.pc) : std::nullopt);
+    turn.issued[turn.issued_count++] = {wave.token_due, wave.slot, type,
+                                        type == kTypePc ? std::optional(wave.state.pc)
+                                                        : std::nullopt};
 }
 
 void ComputeUnit::show_state(Turn& turn, const WaveContext& wave, sqtt::Gfx9Issue state) {

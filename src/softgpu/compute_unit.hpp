@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -108,6 +109,14 @@ class ComputeUnit {
         bool watched = false;         ///< the trace unit records this SIMD
         bool any_state = false;
         ThreadTraceUnit::IssueStates states{};
+        /// What issued; reported behind the turn's ISSUE token.
+        struct Issued {
+            std::uint64_t due;
+            std::uint8_t slot, type;
+            std::optional<std::uint64_t> next_pc;
+        };
+        std::array<Issued, kMaxSlots> issued;
+        unsigned issued_count = 0;
     };
 
     void run_simd(Turn& turn);

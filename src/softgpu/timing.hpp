@@ -50,34 +50,64 @@ inline constexpr std::uint64_t kBranchNotTaken = 8;
 inline constexpr std::uint64_t kBarrierRelease = 8; ///< last arrival to the release
 
 struct UnitTimes {
-    std::uint32_t busy;       ///< the unit takes no other instruction for so long
-    std::uint32_t latency;    ///< issue to data, for instructions that raise a counter
-    bool shared;              ///< one for the CU; otherwise one for each SIMD
-    std::uint8_t token_quads; ///< ISSUE token to INST token
+    std::uint32_t busy;    ///< the unit takes no other instruction for so long
+    std::uint32_t latency; ///< issue to data, for instructions that raise a counter
 };
 
-/// Latency is to the first return; each further access in flight adds its share of bandwidth.
+/// SMEM, VMEM and LDS units are one for the CU, the others one for each SIMD. Latency is to the
+/// first return; each further access in flight adds its share of bandwidth.
 constexpr UnitTimes unit_times(Unit unit) {
     switch (unit) {
-    case Unit::kSalu:
-        return {4, 4, false, 1};
-    case Unit::kValu:
-        return {4, 4, false, 1}; // times the instruction's issue quads
     case Unit::kSmem:
-        return {4, 200, true, 1};
+        return {4, 200};
     case Unit::kVmem:
     case Unit::kFlat:
-        return {16, 500, true, 2};
+        return {16, 500};
     case Unit::kLds:
-        return {8, 64, true, 1};
+        return {8, 64};
+    case Unit::kSalu:
+    case Unit::kValu: // times the instruction's issue quads
     case Unit::kBranch:
-        return {4, 4, false, 1};
     case Unit::kMessage:
-        return {4, 4, false, 1};
+        return {4, 4};
     case Unit::kImmediate:
-        return {0, 0, false, 0};
+        return {0, 0};
     }
-    return {4, 4, false, 1};
+    return {4, 4};
+}
+
+/// Quads from an ISSUE token to the INST token of the same instruction (type = INST type). A reader
+/// takes an instruction's duration from this distance, less a part that depends on kind and SIMD
+/// (format notes, section 8.4: the phase); so the distance is that part and the quads that it
+/// occupies the unit beyond the first. Traces of a real gfx950 show 0 to 2.
+constexpr std::uint64_t inst_token_quads(std::uint8_t type, unsigned simd, std::uint64_t quads) {
+    unsigned kind = 0; // vector memory, flat, PC
+    switch (type) {
+    case 0:
+    case 1:
+    case 16:
+    case 17: // scalar memory and ALU
+        kind = 5;
+        break;
+    case 5:
+    case 18:
+    case 28: // vector ALU
+        kind = 2;
+        break;
+    case 6:
+    case 12:
+    case 13:
+    case 15: // LDS, branches, messages
+        kind = 1;
+        break;
+    default:
+        break;
+    }
+    constexpr unsigned kFirstPhase = 15;
+    constexpr std::uint64_t kMost = 5;
+    const std::uint64_t distance =
+        ((kFirstPhase + simd) % 4 + kind) / 4 + (quads > 0 ? quads - 1 : 0);
+    return distance < kMost ? distance : kMost;
 }
 
 /// Chip-wide memory bandwidth: a wave's access takes this share (in 1/16 clocks) of it.
