@@ -363,7 +363,6 @@ void Gfx9Waves::deliver(Wave& wave, StreamPoint at, bool complete) {
     }
     if (wave.list.empty()) wave.timeline.clear();
     WaveView view{wave.head, wave.list, {}, {}, wave.timeline, {}, false, 0};
-    totals_.instructions += wave.list.size();
     if (stitcher_ != nullptr && !wave.list.empty()) {
         stitcher_->run(wave.list, wave.anchors, wave.timeline, wave.head.start, at.offset_bytes);
         totals_.with_pc += stitcher_->placed;
@@ -372,6 +371,7 @@ void Gfx9Waves::deliver(Wave& wave, StreamPoint at, bool complete) {
         view.stitched = stitcher_->complete;
         view.lines_without_token = stitcher_->lines_without_token;
     }
+    totals_.instructions += wave.list.size();
     sink_->wave(view);
     wave.live = false;
 }

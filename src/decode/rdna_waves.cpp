@@ -249,7 +249,6 @@ void RdnaWaves::deliver(Wave& wave, StreamPoint at) {
             end = std::max(end, list.end(i) + 4);
         wave.head.end = wave.head.record_end = end;
     }
-    totals_.instructions += list.size();
     WaveView view{wave.head, list, {}, {}, wave.timeline, {}, false, 0};
     if (stitcher_ != nullptr && !list.empty()) {
         stitcher_->run(list, wave.anchors, wave.timeline, wave.head.start, at.offset_bytes);
@@ -261,6 +260,7 @@ void RdnaWaves::deliver(Wave& wave, StreamPoint at) {
         view.lines_without_token = stitcher_->lines_without_token;
         view.excluded_barrier_waits = stitcher_->barrier_waits;
     }
+    totals_.instructions += list.size();
     sink_->wave(view);
 }
 
