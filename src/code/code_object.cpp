@@ -191,11 +191,15 @@ std::uint64_t CodeObject::memory_bytes() const {
 }
 
 std::optional<SourceLine> CodeObject::source_line(std::uint64_t elf_address) const {
-    return impl_->debug_info->line(elf_address);
+    const Symbol* function = function_at(elf_address);
+    return impl_->debug_info->line(elf_address,
+                                   function == nullptr ? elf_address : function->address);
 }
 
 std::vector<SourceLine> CodeObject::source_chain(std::uint64_t elf_address) const {
-    return impl_->debug_info->chain(elf_address);
+    const Symbol* function = function_at(elf_address);
+    return impl_->debug_info->chain(elf_address,
+                                    function == nullptr ? elf_address : function->address);
 }
 
 std::span<const std::byte> CodeObject::file_bytes() const {

@@ -27,6 +27,9 @@ struct SourceLine {
     std::string file;
     std::uint32_t line = 0;
     std::uint32_t column = 0;
+    /// The compiler gave the instruction no line of its own (DWARF line 0, often a wait): this is the
+    /// line of the code before it in the same function.
+    bool nearby = false;
 };
 
 /// An AMDGPU ELF file, parsed once. Resource; immutable afterwards and safe to read from several

@@ -111,6 +111,25 @@ TEST(CodeObjectTest, SourceLineIsTheInnermostAndChainGoesOutwards) {
     EXPECT_TRUE(object.source_chain(0).empty());
 }
 
+TEST(CodeObjectTest, InstructionsWithoutALineTakeTheOneBeforeThem) {
+    const CodeObject object = load_or_die("gfx90a");
+    const Symbol* twice = find(object, "twice");
+    ASSERT_NE(twice, nullptr);
+    int nearby = 0;
+    for (const Instruction& instruction : disassemble(object, *twice)) {
+        const auto line = object.source_line(instruction.address);
+        ASSERT_TRUE(line) << instruction.text;
+        EXPECT_GE(line->line, 5u);
+        EXPECT_LE(line->line, 26u);
+        if (!line->nearby) continue;
+        ++nearby;
+        EXPECT_EQ(line->line, 24u) << instruction.text;
+        EXPECT_EQ(object.source_chain(instruction.address).size(), 1u);
+    }
+    EXPECT_GT(nearby, 0) << "clang gave every instruction a line: the test program no longer tests";
+    EXPECT_FALSE(object.source_line(twice->address)->nearby);
+}
+
 TEST(CodeObjectTest, LinesFromSeveralThreads) {
     const CodeObject object = load_or_die("gfx90a");
     const std::uint64_t address = find(object, "saxpy")->address;

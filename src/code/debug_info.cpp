@@ -88,15 +88,27 @@ struct DebugInfo::Impl {
                         end});
     }
 
-    std::optional<SourceLine> line(std::uint64_t address) const {
+    struct Found {
+        const Row* row = nullptr; ///< null: there is none
+        bool nearby = false;
+    };
+
+    Found find(std::uint64_t address, std::uint64_t function_start) const {
         auto row = std::upper_bound(
             rows.begin(), rows.end(), address,
             [](std::uint64_t value, const Row& candidate) { return value < candidate.address; });
-        if (row == rows.begin()) return std::nullopt;
-        --row;
-        // Line 0 means: made by the compiler, belongs to no line.
-        if (row->end_sequence || row->line == 0) return std::nullopt;
-        return SourceLine{files[row->file], row->line, row->column};
+        bool nearby = false;
+        while (row != rows.begin()) {
+            --row;
+            if (row->end_sequence || (nearby && row->address < function_start)) break;
+            if (row->line != 0) return {&*row, nearby};
+            nearby = true;
+        }
+        return {};
+    }
+
+    SourceLine line_of(const Found& found) const {
+        return {files[found.row->file], found.row->line, found.row->column, found.nearby};
     }
 
     /// Descends from the unit to the innermost scope at `address`. A walk of our own: that of libdw
@@ -156,26 +168,29 @@ struct DebugInfo::Impl {
         const char* name = dwarf_filesrc(unit_files, *file, nullptr, nullptr);
         if (name == nullptr) return std::nullopt;
         return SourceLine{name, static_cast<std::uint32_t>(*line),
-                          static_cast<std::uint32_t>(number(DW_AT_call_column).value_or(0))};
+                          static_cast<std::uint32_t>(number(DW_AT_call_column).value_or(0)), false};
     }
 };
 
 DebugInfo::DebugInfo(std::span<const std::byte> bytes) : bytes_(bytes) {}
 DebugInfo::~DebugInfo() = default;
 
-std::optional<SourceLine> DebugInfo::line(std::uint64_t elf_address) {
+std::optional<SourceLine> DebugInfo::line(std::uint64_t elf_address, std::uint64_t function_start) {
     const MutexLock lock(mutex_);
     if (!impl_) impl_ = std::make_unique<Impl>(bytes_);
-    return impl_->line(elf_address);
+    const Impl::Found found = impl_->find(elf_address, function_start);
+    if (found.row == nullptr) return std::nullopt;
+    return impl_->line_of(found);
 }
 
-std::vector<SourceLine> DebugInfo::chain(std::uint64_t elf_address) {
+std::vector<SourceLine> DebugInfo::chain(std::uint64_t elf_address, std::uint64_t function_start) {
     const MutexLock lock(mutex_);
     if (!impl_) impl_ = std::make_unique<Impl>(bytes_);
     std::vector<SourceLine> result;
-    if (auto line = impl_->line(elf_address)) {
-        result.push_back(*std::move(line));
-        impl_->add_callers(elf_address, result);
+    const Impl::Found found = impl_->find(elf_address, function_start);
+    if (found.row != nullptr) {
+        result.push_back(impl_->line_of(found));
+        impl_->add_callers(found.nearby ? found.row->address : elf_address, result);
     }
     return result;
 }

@@ -25,9 +25,10 @@ class DebugInfo {
     DebugInfo(const DebugInfo&) = delete;
     DebugInfo& operator=(const DebugInfo&) = delete;
 
-    std::optional<SourceLine> line(std::uint64_t elf_address);
+    /// `function_start`: how far back a line may be looked for where the compiler gave none.
+    std::optional<SourceLine> line(std::uint64_t elf_address, std::uint64_t function_start);
     /// The line, then where each inlined function around it was called, outwards.
-    std::vector<SourceLine> chain(std::uint64_t elf_address);
+    std::vector<SourceLine> chain(std::uint64_t elf_address, std::uint64_t function_start);
 
   private:
     struct Impl;

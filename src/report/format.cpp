@@ -11,6 +11,8 @@
 namespace wavetap::report {
 namespace {
 
+constexpr std::size_t kLeastFlexible = 16;
+
 bool is_continuation(char c) {
     return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
@@ -117,6 +119,15 @@ std::string Table::text() const {
         if (columns_[c].most != 0) width = std::min(width, columns_[c].most);
         widths.push_back(width);
     }
+    std::size_t total = 2 * (widths.size() - 1);
+    for (const std::size_t width : widths)
+        total += width;
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+        if (columns_[c].flexible && total > kTextColumns && widths[c] > kLeastFlexible) {
+            const std::size_t less = std::min(total - kTextColumns, widths[c] - kLeastFlexible);
+            widths[c] -= less;
+            total -= less;
+        }
     std::string result;
     const auto add = [&](const std::vector<std::string>& cells) {
         std::string line;
@@ -126,8 +137,7 @@ std::string Table::text() const {
             used += c == 0 ? 0 : 2;
             const bool last = c + 1 == cells.size();
             const std::size_t room = kTextColumns > used ? kTextColumns - used : 0;
-            const std::string cell =
-                cut(cells[c], last ? std::min(room, std::max(widths[c], room)) : widths[c]);
+            const std::string cell = cut(cells[c], last ? room : widths[c]);
             const std::size_t pad = widths[c] - std::min(widths[c], width_of(cell));
             if (columns_[c].align == Align::kRight) line.append(pad, ' ');
             line += cell;

@@ -40,6 +40,7 @@ class Table {
         std::string head;
         Align align = Align::kRight;
         std::size_t most = 0; ///< cut at this width; 0 = never (the last column: at the line's end)
+        bool flexible = false; ///< gives way (down to 16) when the row would be too long
     };
     explicit Table(std::vector<Column> columns);
     void row(std::vector<std::string> cells);

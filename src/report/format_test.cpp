@@ -63,5 +63,12 @@ TEST(FormatTest, TableAlignsAndNeverPassesTheMargin) {
         << "100 columns; two marks take two bytes more each";
 }
 
+TEST(FormatTest, FlexibleColumnGivesWayToTheOnesBehindIt) {
+    Table table({{"n"}, {"text", Table::Align::kLeft, 0, true}, {"place", Table::Align::kLeft}});
+    table.row({"1", std::string(200, 't'), "file.hip:10"});
+    const std::string text = table.text();
+    EXPECT_NE(text.find("t…  file.hip:10\n"), std::string::npos) << text;
+}
+
 } // namespace
 } // namespace wavetap::report

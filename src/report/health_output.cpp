@@ -197,8 +197,8 @@ std::string to_text(const Health& health) {
     const auto good = static_cast<std::uint64_t>(
         std::count_if(health.engines.begin(), health.engines.end(),
                       [](const EngineHealth& engine) { return engine.good(); }));
-    text += with_commas(good) + " of " + counted(health.engines.size(), "engine recording") +
-            " hold all that was asked for\n";
+    text += "engine recordings that hold all that was asked for: " + with_commas(good) + " of " +
+            with_commas(health.engines.size()) + "\n";
     return text;
 }
 

@@ -64,6 +64,12 @@ template <class Rows> void sort_and_share(Rows& rows, std::uint64_t latency) {
     rows = std::move(sorted);
 }
 
+std::size_t own_position(const std::vector<code::SourceLine>& chain) {
+    for (std::size_t i = 0; i < chain.size(); ++i)
+        if (!chain[i].file.starts_with("/usr/") && !chain[i].file.starts_with("/opt/")) return i;
+    return 0;
+}
+
 bool counts_in_wgps(const std::string& gfx) {
     const code::ChipRow* chip = code::find_chip(gfx);
     return chip != nullptr && chip->generation != "gfx9";
@@ -195,8 +201,10 @@ struct HotSpotBuilder::Impl {
             if (function != nullptr) row.function = function->demangled;
             row.text = code.instruction_text(place);
             row.source = code.object(place.object).source_chain(place.elf_address);
+            row.shown = own_position(row.source);
             if (!row.source.empty())
-                row.source_text = source.line(row.source[0].file, row.source[0].line);
+                row.source_text =
+                    source.line(row.source[row.shown].file, row.source[row.shown].line);
             spots.by_instruction.push_back(std::move(row));
         }
         std::sort(
@@ -207,8 +215,9 @@ struct HotSpotBuilder::Impl {
     void fill_lines() {
         std::map<std::pair<std::string, std::uint32_t>, LineRow> lines;
         for (const InstructionRow& instruction : spots.by_instruction) {
-            const code::SourceLine position =
-                instruction.source.empty() ? code::SourceLine{} : instruction.source[0];
+            const code::SourceLine position = instruction.source.empty()
+                                                  ? code::SourceLine{}
+                                                  : instruction.source[instruction.shown];
             LineRow& row = lines[{position.file, position.line}];
             row.file = position.file;
             row.line = position.line;

@@ -34,7 +34,10 @@ struct InstructionRow {
     std::string function;                 ///< for people; empty if no symbol covers it
     std::string text;                     ///< the instruction
     std::vector<code::SourceLine> source; ///< innermost first, then the call sites
-    std::string source_text;              ///< of the innermost line, if the file is here
+    /// Index in `source` of the position to show: the innermost one outside system folders (/usr,
+    /// /opt), so that a wrapper's header does not hide the program's own line.
+    std::size_t shown = 0;
+    std::string source_text; ///< of that position, if the file is here
     Sums sums;
     double share = 0; ///< of all latency, 0 to 1
 };

@@ -25,10 +25,14 @@ json instruction_rows(const HotSpots& spots) {
     for (const InstructionRow& row : spots.by_instruction) {
         json source = json::array();
         for (const code::SourceLine& line : row.source)
-            source.push_back({{"file", line.file}, {"line", line.line}, {"column", line.column}});
+            source.push_back({{"file", line.file},
+                              {"line", line.line},
+                              {"column", line.column},
+                              {"nearby", line.nearby}});
         json entry = {{"code_object", row.place.object}, {"elf_address", row.place.elf_address},
                       {"function", row.function},        {"instruction", row.text},
-                      {"source", std::move(source)},     {"source_text", row.source_text}};
+                      {"source", std::move(source)},     {"source_shown", row.shown},
+                      {"source_text", row.source_text}};
         put_sums(entry, row.sums, row.share);
         rows.push_back(std::move(entry));
     }

@@ -16,11 +16,11 @@ namespace {
 using Align = Table::Align;
 
 constexpr std::size_t kMostProblems = 8;
-constexpr std::size_t kInstructionColumns = 34;
 
-std::string position(const std::vector<code::SourceLine>& source) {
-    if (source.empty()) return "";
-    return base_name(source[0].file) + ":" + std::to_string(source[0].line);
+std::string position(const InstructionRow& row) {
+    if (row.source.empty()) return "";
+    const code::SourceLine& line = row.source[row.shown];
+    return base_name(line.file) + ":" + std::to_string(line.line);
 }
 
 std::string coverage_line(const Coverage& coverage) {
@@ -85,7 +85,7 @@ std::string source_legend(const std::vector<const InstructionRow*>& rows) {
     std::set<std::string> seen;
     std::string text;
     for (const InstructionRow* row : rows) {
-        const std::string place = position(row->source);
+        const std::string place = position(*row);
         if (row->source_text.empty() || !seen.insert(place).second) continue;
         text += cut("  " + place + "  " + row->source_text, kTextColumns) + "\n";
     }
@@ -116,25 +116,25 @@ std::string instruction_table(const HotSpots& spots, std::size_t rows) {
                                             [](const auto* row) { return !row->source.empty(); });
         std::vector<Table::Column> more = {{"address"}, {"instruction", Align::kLeft}};
         if (any_source) {
-            more[1].most = kInstructionColumns;
+            more[1].flexible = true;
             more.push_back({"source", Align::kLeft});
         }
         Table table(columns_then(std::move(more)));
         for (const InstructionRow* row : list)
-            table.row(joined(cells_of(row->sums, row->share), {format_hex(row->place.elf_address),
-                                                               row->text, position(row->source)}));
+            table.row(joined(cells_of(row->sums, row->share),
+                             {format_hex(row->place.elf_address), row->text, position(*row)}));
         text += table.text() + source_legend(list);
     }
     return text;
 }
 
 std::string line_table(const HotSpots& spots, std::size_t rows) {
-    Table table(columns_then({{"source", Align::kLeft, 24}, {"text", Align::kLeft}}));
+    Table table(columns_then({{"source", Align::kLeft, 28}, {"text", Align::kLeft}}));
     for (std::size_t i = 0; i < std::min(rows, spots.by_line.size()); ++i) {
         const LineRow& row = spots.by_line[i];
         const std::string place =
             row.file.empty() ? "(no line)" : base_name(row.file) + ":" + std::to_string(row.line);
-        table.row(joined(cells_of(row.sums, row.share), {cut_front(place, 24), row.source_text}));
+        table.row(joined(cells_of(row.sums, row.share), {cut_front(place, 28), row.source_text}));
     }
     return "\n" + table.text();
 }
@@ -173,14 +173,22 @@ std::string wave_table(const HotSpots& spots, std::size_t rows) {
 }
 
 std::string cu_table(const HotSpots& spots, std::size_t rows) {
-    Table table(columns_then(
-        {{"agent"}, {"SE"}, {"SA"}, {"CU"}, {"waves"}, {"target"}, {"requested", Align::kLeft}}));
+    const bool any_sa = std::any_of(spots.by_cu.begin(), spots.by_cu.end(),
+                                    [](const CuRow& row) { return row.sa != 0; });
+    std::vector<Table::Column> more = {{"agent"}, {"SE"}};
+    if (any_sa) more.push_back({"SA"});
+    for (const char* head : {"CU", "waves", "target"})
+        more.push_back({head});
+    more.push_back({"requested", Align::kLeft});
+    Table table(columns_then(std::move(more)));
     for (std::size_t i = 0; i < std::min(rows, spots.by_cu.size()); ++i) {
         const CuRow& row = spots.by_cu[i];
-        table.row(joined(cells_of(row.sums, row.share),
-                         {std::to_string(row.agent), std::to_string(row.se), std::to_string(row.sa),
-                          std::to_string(row.cu), with_commas(row.waves),
-                          with_commas(row.waves_on_target), row.requested ? "yes" : "no"}));
+        std::vector<std::string> cells = {std::to_string(row.agent), std::to_string(row.se)};
+        if (any_sa) cells.push_back(std::to_string(row.sa));
+        cells = joined(std::move(cells),
+                       {std::to_string(row.cu), with_commas(row.waves),
+                        with_commas(row.waves_on_target), row.requested ? "yes" : "no"});
+        table.row(joined(cells_of(row.sums, row.share), std::move(cells)));
     }
     return "\n" + table.text();
 }
