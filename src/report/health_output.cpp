@@ -197,8 +197,8 @@ std::string to_text(const Health& health) {
     const auto good = static_cast<std::uint64_t>(
         std::count_if(health.engines.begin(), health.engines.end(),
                       [](const EngineHealth& engine) { return engine.good(); }));
-    text += "engine recordings that hold all that was asked for: " + with_commas(good) + " of " +
-            with_commas(health.engines.size()) + "\n";
+    text += with_commas(good) + " of " + with_commas(health.engines.size()) +
+            " engine recordings hold all that was asked for\n";
     return text;
 }
 

@@ -116,7 +116,7 @@ TEST_F(HealthTest, TextAndJson) {
     EXPECT_THAT(text, ::testing::StartsWith("timing: modelled"));
     EXPECT_THAT(text, HasSubstr("context 3, SE 1, 1 recording: No wave started"));
     EXPECT_THAT(text, HasSubstr("process 42 was killed"));
-    EXPECT_THAT(text, HasSubstr("hold all that was asked for: 1 of 2"));
+    EXPECT_THAT(text, HasSubstr("1 of 2 engine recordings hold all that was asked for"));
     const auto json = nlohmann::json::parse(to_json(health));
     EXPECT_EQ(json["format"], "wavetap-health");
     EXPECT_EQ(json["version"], 1);
