@@ -4,12 +4,145 @@
 
 #include "sqtt/reader.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 namespace wavetap::sqtt {
+namespace {
+
+constexpr unsigned kChains = 8;
+constexpr std::uint64_t kRunUpBits = 1024 * 8; ///< nearly always enough to fall into step
+constexpr std::uint64_t kMinSegmentBits = 64 * 1024 * 8;
+constexpr unsigned kMaxTokenBits = 72;
+constexpr std::uint64_t kMarginBits = 16 * 8;
+
+using Counts = std::array<std::uint64_t, kTokenTypeCount>;
+
+/// One walk through a part of the stream. The step's latency (load, look up, add) is what limits a
+/// walk, so several go side by side.
+struct Chain {
+    std::uint64_t position = 0;
+    std::uint64_t begin = 0; ///< of its segment
+    std::uint64_t entry = 0; ///< first token at or after `begin`
+    std::uint64_t end = 0;   ///< of its segment: stops at the first token at or after it
+    unsigned state = 0;      ///< kAfterExt, or 0
+    unsigned entry_state = 0;
+    Counts counts{};
+};
+
+template <bool kExtends> class Scanner {
+  public:
+    static constexpr unsigned kAfterExt = 256; ///< the token before was a WSTART_EXT, or its byte
+
+    Scanner(Generation generation, std::span<const std::byte> bytes)
+        : data_(reinterpret_cast<const unsigned char*>(bytes.data())) {
+        const LookupTable& table = lookup_table(generation);
+        for (unsigned i = 0; i < 256; ++i) {
+            const bool ext = kExtends && table[i].type == TokenType::kWaveStartExt;
+            steps_[i] = pack(table[i].bits, table[i].type, ext);
+            // Bytes with bit 0 set behind a WSTART_EXT belong to it.
+            steps_[i + kAfterExt] = (i & 1) != 0 ? pack(8, TokenType::kExtension, true) : steps_[i];
+        }
+    }
+
+    void step(Chain& chain) const {
+        std::uint16_t two;
+        std::memcpy(&two, data_ + (chain.position >> 3), 2);
+        const std::uint16_t what =
+            steps_[(two >> (chain.position & 4) & 0xFF) | (kExtends ? chain.state : 0)];
+        chain.position += what & 0x7F;
+        if constexpr (kExtends) chain.state = (what & 0x80U) << 1;
+        ++chain.counts[what >> 8];
+    }
+    void walk(Chain& chain, std::uint64_t end) const {
+        while (chain.position < end)
+            step(chain);
+    }
+    void enter(Chain& chain, std::uint64_t from) const {
+        chain.position = from;
+        walk(chain, chain.begin);
+        chain.entry = chain.position;
+        chain.entry_state = chain.state;
+        chain.counts = {};
+    }
+    void walk_together(std::array<Chain, kChains>& chains) const {
+        for (;;) {
+            std::uint64_t steps = ~std::uint64_t{0};
+            for (const Chain& chain : chains) {
+                const std::uint64_t left =
+                    chain.end > chain.position ? chain.end - chain.position : 0;
+                steps = std::min(steps, left / kMaxTokenBits);
+            }
+            if (steps < 16) break;
+            for (; steps > 0; --steps) {
+                for (Chain& chain : chains)
+                    step(chain);
+            }
+        }
+        for (Chain& chain : chains)
+            walk(chain, chain.end);
+    }
+
+  private:
+    static std::uint16_t pack(unsigned bits, TokenType type, bool after_ext) {
+        return static_cast<std::uint16_t>(bits | (after_ext ? 0x80U : 0U) |
+                                          static_cast<unsigned>(type) << 8);
+    }
+
+    const unsigned char* data_;
+    std::array<std::uint16_t, 512> steps_{};
+};
+
+template <bool kExtends>
+void walk_chains(Generation generation, std::span<const std::byte> bytes, std::uint64_t position,
+                 std::uint64_t end, std::array<Chain, kChains>& chains) {
+    const Scanner<kExtends> scanner(generation, bytes);
+    const std::uint64_t segment = (end - position) / kChains / 16 * 16;
+    for (unsigned i = 0; i < kChains; ++i) {
+        chains[i].begin = position + i * segment;
+        chains[i].end = i + 1 < kChains ? position + (i + 1) * segment : end;
+        scanner.enter(chains[i], i == 0 ? position : chains[i].begin - kRunUpBits);
+    }
+    scanner.walk_together(chains);
+    for (unsigned i = 1; i < kChains; ++i) {
+        // The exit of the walk before is the proof of an entry; else walk again from there.
+        if (chains[i].entry == chains[i - 1].position &&
+            chains[i].entry_state == chains[i - 1].state)
+            continue;
+        chains[i].position = chains[i - 1].position;
+        chains[i].state = chains[i - 1].state;
+        chains[i].counts = {};
+        scanner.walk(chains[i], chains[i].end);
+    }
+}
+
+} // namespace
 
 ScanResult scan_tokens(Generation generation, std::span<const std::byte> bytes,
                        std::uint64_t start_bits, std::uint64_t stop_bits) {
     ScanResult result;
-    TokenReader reader(generation, bytes, start_bits);
+    std::uint64_t position = start_bits;
+    bool after_ext = false;
+    const std::uint64_t size_bits = std::uint64_t{bytes.size()} * 8;
+    const std::uint64_t stop = std::min(stop_bits, size_bits);
+    // The fast part ends where a token and its look-ahead surely fit.
+    const std::uint64_t end = stop > kMarginBits ? std::min(stop, size_bits - kMarginBits) : 0;
+    if (end > position && end - position >= kChains * kMinSegmentBits) {
+        std::array<Chain, kChains> chains;
+        if (generation == Generation::kGfx12 || generation == Generation::kGfx1250)
+            walk_chains<true>(generation, bytes, position, end, chains);
+        else
+            walk_chains<false>(generation, bytes, position, end, chains);
+        for (const Chain& chain : chains) {
+            for (std::size_t t = 0; t < chain.counts.size(); ++t)
+                result.by_type[t] += chain.counts[t];
+        }
+        for (const std::uint64_t count : result.by_type)
+            result.tokens += count;
+        position = chains[kChains - 1].position;
+        after_ext = chains[kChains - 1].state != 0;
+    }
+    TokenReader reader(generation, bytes, position, after_ext);
     for (Token token; reader.offset_bits() < stop_bits && reader.next(token);) {
         ++result.by_type[static_cast<std::size_t>(token.type)];
         ++result.tokens;
