@@ -226,6 +226,12 @@ constexpr Semantics immediate(std::string_view name, RunFn run) {
 constexpr Semantics message(std::string_view name, RunFn run) {
     return flow(name, run, Unit::kMessage, kInstMessage);
 }
+/// Messages count like scalar memory until they are delivered.
+constexpr Semantics sendmsg(std::string_view name) {
+    Semantics row = message(name, &run_outcome<Outcome::kMessage>);
+    row.counters = kLgkmCnt;
+    return row;
+}
 constexpr Semantics jump_row(std::string_view name, RunFn run, BindFn bind) {
     return flow(name, run, Unit::kBranch, kInstPc, bind);
 }
@@ -249,8 +255,8 @@ constexpr Semantics kRows[] = {
     message("s_endpgm", &run_outcome<Outcome::kEnd>),
     message("s_endpgm_saved", &run_outcome<Outcome::kEnd>),
     message("s_barrier", &run_outcome<Outcome::kBarrier>),
-    message("s_sendmsg", &run_outcome<Outcome::kMessage>),
-    message("s_sendmsghalt", &run_outcome<Outcome::kMessage>),
+    sendmsg("s_sendmsg"),
+    sendmsg("s_sendmsghalt"),
     message("s_trap", &run_outcome<Outcome::kTrap>),
     immediate("s_ttracedata", &run_user_data),
     immediate("s_sethalt", &run_sethalt),

@@ -77,6 +77,8 @@ double div_fixup(double quotient, double denominator, double numerator) {
     if (std::isinf(denominator) || numerator == 0.0) return with_sign(0);
     const int distance = exponent_of(numerator) - exponent_of(denominator);
     if (distance < -1075) return with_sign(0);
+    // Between finite numbers only steps that overflowed give a NaN.
+    if (quotient != quotient) return with_sign(kInfinity);
     return with_sign(std::bit_cast<U64>(quotient) & ~(U64{1} << 63));
 }
 

@@ -135,7 +135,8 @@ float div_fixup(float quotient, float denominator, float numerator) {
     if (std::isinf(denominator) || numerator == 0.0F) return with_sign(0);
     const int distance = exponent_of(numerator) - exponent_of(denominator);
     if (distance < -150) return with_sign(0);
-    if (exponent_of(denominator) == 255) return with_sign(0x7f800000);
+    // Between finite numbers only steps that overflowed give a NaN.
+    if (quotient != quotient) return with_sign(0x7f800000);
     return with_sign(std::bit_cast<U32>(quotient) & 0x7fffffff);
 }
 
