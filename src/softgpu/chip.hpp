@@ -51,6 +51,11 @@ class Host {
     virtual void memory_fault(std::uint64_t va, Access access, const std::string& what) = 0;
     /// The queue stopped for good (bad packet, illegal instruction): `what` names packet or PC.
     virtual void queue_error(std::uint64_t queue, const std::string& what) = 0;
+    /// Kernel and source line at a code address, for messages; empty if not known.
+    virtual std::string code_at(std::uint64_t pc) {
+        static_cast<void>(pc);
+        return {};
+    }
     /// Constant 100 MHz counter of the host's time, for start_ts/end_ts of signals.
     virtual std::uint64_t host_counter() = 0;
 };

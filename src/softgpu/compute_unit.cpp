@@ -199,7 +199,8 @@ const Op* ComputeUnit::fetch(WaveContext& wave) {
     if (!op) {
         const bool unmapped = op.error().code == ErrorCode::kNotFound;
         if (unmapped)
-            services_.front_end.memory_fault(wave.state.pc, Access::kExecute, "instruction fetch");
+            services_.front_end.memory_fault(wave.state.pc, Access::kExecute,
+                                             "instruction fetch" + in_code(wave.state.pc));
         fail(wave,
              unmapped ? ShaderHost::Trouble::kMemoryFault
                       : ShaderHost::Trouble::kIllegalInstruction,
@@ -307,7 +308,7 @@ void ComputeUnit::issue(Turn& turn, WaveContext& wave, const Op& op) {
     }
     if (info.outcome == Outcome::kMemoryFault) {
         services_.front_end.memory_fault(info.fault_va, info.fault_access,
-                                         op.text + " at " + format_hex(pc));
+                                         op.text + " at " + format_hex(pc) + in_code(pc));
         fail(wave, ShaderHost::Trouble::kMemoryFault,
              "memory fault at " + format_hex(info.fault_va) + " by " + op.text + ", pc " +
                  format_hex(pc));
@@ -500,7 +501,12 @@ void ComputeUnit::kill(const Dispatch& dispatch, std::uint64_t now) {
 void ComputeUnit::fail(WaveContext& wave, ShaderHost::Trouble trouble, const std::string& what) {
     failed_ = true;
     set_next(wave, kNever);
-    services_.host.wave_failed(wave, trouble, what);
+    services_.host.wave_failed(wave, trouble, what + in_code(wave.state.pc));
+}
+
+std::string ComputeUnit::in_code(std::uint64_t pc) const {
+    const std::string code = services_.front_end.code_at(pc);
+    return code.empty() ? "" : " in " + code;
 }
 
 void ComputeUnit::note(WaveContext& wave, std::uint64_t pc, std::uint64_t time) {

@@ -142,6 +142,8 @@ class ComputeUnit {
         --groups_;
     }
     void remove_ended(Simd& simd);
+    /// " in KERNEL (FILE:LINE)", or "" if the front end does not know.
+    std::string in_code(std::uint64_t pc) const;
     void fail(WaveContext& wave, ShaderHost::Trouble trouble, const std::string& what);
     void note(WaveContext& wave, std::uint64_t pc, std::uint64_t time);
     void set_next(const WaveContext& wave, std::uint64_t clock) {

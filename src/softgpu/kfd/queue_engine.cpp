@@ -3,6 +3,7 @@
 #include "softgpu/kfd/queue_engine.hpp"
 
 #include "base/units.hpp"
+#include "softgpu/kfd/loaded_code.hpp"
 #include "softgpu/kfd/output.hpp"
 
 #include <algorithm>
@@ -73,6 +74,10 @@ class QueueEngine::AgentHost final : public Host {
         report("queue " + std::to_string(queue) + " stopped: " + what);
     }
 
+    std::string code_at(std::uint64_t pc) override {
+        return describe_code(engine_.loaded_code_.load(std::memory_order_relaxed), pc);
+    }
+
     std::uint64_t host_counter() override {
         timespec now{};
         clock_gettime(CLOCK_BOOTTIME, &now);
@@ -134,6 +139,8 @@ int QueueEngine::ensure_chip(unsigned agent) {
 int QueueEngine::create_queue(unsigned agent, CreateQueueArgs& args, Owner owner) {
     const bool is_aql = args.type == kQueueComputeAql;
     if (!is_aql && args.type != kQueueSdma) return EINVAL;
+    if (loaded_code_.load(std::memory_order_relaxed) == nullptr)
+        loaded_code_.store(find_loaded_code_list(), std::memory_order_relaxed);
     {
         const EngineHold hold(lock_);
         if (agent >= agents_.size()) return EINVAL;

@@ -12,6 +12,7 @@
 #include "softgpu/kfd/topology.hpp"
 #include "softgpu/kfd/uapi.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -93,6 +94,10 @@ class QueueEngine {
     MemoryManager& memory_;
     Events& events_;
     ChipSource& source_;
+
+    /// The runtime's list of loaded code objects, looked up by create_queue() outside the lock: the
+    /// loader's lock may be held by a thread that waits for ours.
+    std::atomic<const void*> loaded_code_{nullptr};
 
     EngineLock lock_;
     std::vector<Agent> agents_ WAVETAP_GUARDED_BY(lock_);
