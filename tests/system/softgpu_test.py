@@ -142,6 +142,19 @@ except PermissionError:
         self.assertIn('0/mem_banks/0/properties', lines)
 
 
+class Faults(unittest.TestCase):
+    def test_line_names_address_instruction_kernel_and_source(self):
+        program = os.path.join(PROGRAMS, 'ending')
+        if not os.path.exists(program):
+            self.skipTest('the HIP programs were not built')
+        result = run(program, 'gpu-fault')
+        self.assertNotEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, r'(?m)^wavetap-softgpu: memory fault: write of 0x[0-9a-f]+, .*'
+                         r'(?:global|flat)_store_dword .* at 0x[0-9a-f]+ in fill\(.*\) '
+                         r'\(ending\.hip:\d+\)$')
+        self.assertIn('Memory access fault by GPU', result.stderr, 'the runtime was told')
+
+
 class DriverCounters(unittest.TestCase):
     def counters(self, *command, **variables):
         with tempfile.TemporaryDirectory() as folder:
