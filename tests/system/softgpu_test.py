@@ -86,6 +86,21 @@ class OtherProcesses(unittest.TestCase):
         result = run('cat', '/dev/kfd', gpu=None)
         self.assertEqual(os.path.exists('/dev/kfd'), result.returncode == 0)
 
+    def test_null_and_empty_paths_are_the_c_librarys_business(self):
+        code = '''
+import ctypes, errno
+c = ctypes.CDLL(None, use_errno=True)
+buffer = ctypes.create_string_buffer(4096)
+for name, arguments in (('open', (None, 0)), ('access', (None, 0)), ('stat', (None, buffer)),
+                        ('readlink', (None, buffer, 10)), ('openat', (-100, None, 0))):
+    assert getattr(c, name)(*arguments) == -1 and ctypes.get_errno() == errno.EFAULT, name
+for name, arguments in (('open', (b'', 0)), ('access', (b'', 0)), ('stat', (b'', buffer))):
+    assert getattr(c, name)(*arguments) == -1 and ctypes.get_errno() == errno.ENOENT, name
+assert c.fstatat(0, b'', buffer, 0x1000) == 0
+'''
+        result = run(sys.executable, '-c', code)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
     def test_missing_engine_is_one_line(self):
         with tempfile.TemporaryDirectory() as folder:
             alone = os.path.join(folder, 'libwavetap-softgpu.so')

@@ -340,7 +340,8 @@ TEST_F(DriverTest, Counters_AreWrittenAtomically) {
     ASSERT_EQ(call(Request::kCreateQueue, sdma), 0);
     QueueArgs destroy{args.queue_id, 0};
     ASSERT_EQ(call(Request::kDestroyQueue, destroy), 0);
-    const std::string path = config_.counters_folder + "/driver-" + std::to_string(getpid()) + ".json";
+    const std::string path =
+        config_.counters_folder + "/driver-" + std::to_string(getpid()) + ".json";
     std::stringstream text;
     text << std::ifstream(path).rdbuf();
     EXPECT_THAT(text.str(), HasSubstr("\"queues_peak\": 2,"));

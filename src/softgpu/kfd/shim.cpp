@@ -149,7 +149,9 @@ const char* folder_of(int fd) {
     return nullptr;
 }
 
+// A null or empty path is the next definition's business.
 Node resolve(int folder, const char* path) {
+    if (path == nullptr || path[0] == '\0') return {};
     char joined[2 * sizeof Node::path];
     if (path[0] != '/' && folder != AT_FDCWD) {
         const char* base = folder_of(folder);
@@ -486,17 +488,17 @@ WAVETAP_OVERRIDE int lstat64(const char* path, struct stat64* out) noexcept {
     return answer != kPass ? answer : next_lstat64()(path, out);
 }
 WAVETAP_OVERRIDE int fstatat(int folder, const char* path, struct stat* out, int flags) noexcept {
-    const int answer = path[0] == '\0' ? kPass : stat_node(folder, path, out);
+    const int answer = stat_node(folder, path, out);
     return answer != kPass ? answer : next_fstatat()(folder, path, out, flags);
 }
 WAVETAP_OVERRIDE int fstatat64(int folder, const char* path, struct stat64* out,
                                int flags) noexcept {
-    const int answer = path[0] == '\0' ? kPass : stat_node(folder, path, out);
+    const int answer = stat_node(folder, path, out);
     return answer != kPass ? answer : next_fstatat64()(folder, path, out, flags);
 }
 WAVETAP_OVERRIDE int statx(int folder, const char* path, int flags, unsigned mask,
                            struct statx* out) noexcept {
-    const int answer = path[0] == '\0' ? kPass : statx_node(folder, path, out);
+    const int answer = statx_node(folder, path, out);
     return answer != kPass ? answer : next_statx()(folder, path, flags, mask, out);
 }
 WAVETAP_OVERRIDE ssize_t readlink(const char* path, char* out, size_t size) noexcept {
@@ -504,7 +506,7 @@ WAVETAP_OVERRIDE ssize_t readlink(const char* path, char* out, size_t size) noex
     return answer != kPass ? answer : next_readlink()(path, out, size);
 }
 WAVETAP_OVERRIDE ssize_t readlinkat(int folder, const char* path, char* out, size_t size) noexcept {
-    const ssize_t answer = path[0] == '\0' ? kPass : read_link(folder, path);
+    const ssize_t answer = read_link(folder, path);
     return answer != kPass ? answer : next_readlinkat()(folder, path, out, size);
 }
 WAVETAP_OVERRIDE char* realpath(const char* path, char* out) noexcept {
