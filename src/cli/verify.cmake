@@ -21,4 +21,9 @@ if(WAVETAP_TESTS)
                LINKS wavetap_verify wavetap_sqtt wavetap_pm4 nlohmann_json::nlohmann_json)
   add_dependencies(verify_test verify_testdata)
   target_compile_definitions(verify_test PRIVATE WAVETAP_VERIFY_KERNELS="${kernels}")
+  # The same through the chip model.
+  wavetap_test(verify_chip_test SOURCES verify_chip_test.cpp
+               LINKS wavetap_verify wavetap_softgpu wavetap_pm4)
+  add_dependencies(verify_chip_test verify_testdata)
+  target_compile_definitions(verify_chip_test PRIVATE WAVETAP_VERIFY_KERNELS="${kernels}")
 endif()

@@ -7,6 +7,7 @@
 #include "sqtt/gfx9_writer.hpp"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
