@@ -262,7 +262,7 @@ void ProcessVerifier::count_target_waves(Agent& agent, VerifyContext& context,
                                          const Window& window) const {
     for (std::uint32_t se = 0; se < agent.truth.engines(); ++se) {
         if (se >= 64 || (context.context.se_mask >> se & 1) == 0) continue;
-        for (const TruthWave* wave : agent.truth.waves(se))
+        for (const TruthWave* wave : agent.truth.waves(se, window.begin, window.end))
             if (wave->start >= window.begin && wave->end != 0 && wave->end < window.end &&
                 on_target(context.context, wave->cu, wave->simd) &&
                 agent.code.covers(wave->entry_pc))

@@ -31,6 +31,7 @@ enum class WaveClass : std::uint8_t {
 
 WaveClass classify(const TruthWave& wave, const ArmedInterval& interval) {
     const bool ended = wave.end != 0;
+    if (interval.arm >= interval.disarm) return WaveClass::kOutside;
     if (wave.start >= interval.disarm || (ended && wave.end < interval.arm))
         return WaveClass::kOutside;
     if (wave.start > interval.first_drop) return WaveClass::kDropped;
@@ -315,7 +316,8 @@ void Comparison::count_leftovers() {
 }
 
 void Comparison::run() {
-    for (const TruthWave* wave : stretch_.truth.waves(stretch_.se)) {
+    for (const TruthWave* wave :
+         stretch_.truth.waves(stretch_.se, interval_.arm, interval_.disarm)) {
         switch (classify(*wave, interval_)) {
         case WaveClass::kOutside:
             continue;
@@ -390,10 +392,17 @@ TruthIndex::TruthIndex(const softgpu::Truth& truth, std::uint32_t agent) {
             intervals.back().dropped_tokens += event.count;
         }
     }
-    for (auto& waves : waves_)
-        std::sort(waves.begin(), waves.end(), [](const TruthWave* a, const TruthWave* b) {
+    latest_end_.resize(waves_.size());
+    for (std::size_t se = 0; se < waves_.size(); ++se) {
+        std::sort(waves_[se].begin(), waves_[se].end(), [](const TruthWave* a, const TruthWave* b) {
             return std::pair(a->start, a) < std::pair(b->start, b);
         });
+        std::uint64_t latest = 0;
+        for (const TruthWave* wave : waves_[se]) {
+            latest = std::max(latest, wave->end == 0 ? kNever : wave->end);
+            latest_end_[se].push_back(latest);
+        }
+    }
 }
 
 const std::vector<ArmedInterval>& TruthIndex::intervals(std::uint32_t se) const {
@@ -401,9 +410,20 @@ const std::vector<ArmedInterval>& TruthIndex::intervals(std::uint32_t se) const 
     return se < intervals_.size() ? intervals_[se] : kNone;
 }
 
-const std::vector<const TruthWave*>& TruthIndex::waves(std::uint32_t se) const {
-    static const std::vector<const TruthWave*> kNone;
-    return se < waves_.size() ? waves_[se] : kNone;
+std::span<const TruthWave* const> TruthIndex::waves(std::uint32_t se, std::uint64_t begin,
+                                                    std::uint64_t end) const {
+    if (se >= waves_.size()) return {};
+    const auto& latest = latest_end_[se];
+    const std::span<const TruthWave* const> all(waves_[se]);
+    const auto first = static_cast<std::size_t>(
+        std::lower_bound(latest.begin(), latest.end(), begin) - latest.begin());
+    const auto last =
+        static_cast<std::size_t>(std::lower_bound(all.begin(), all.end(), end,
+                                                  [](const TruthWave* wave, std::uint64_t clock) {
+                                                      return wave->start < clock;
+                                                  }) -
+                                 all.begin());
+    return first < last ? all.subspan(first, last - first) : std::span<const TruthWave* const>();
 }
 
 std::uint64_t TruthIndex::dispatch_time(const TruthWave& wave) const {

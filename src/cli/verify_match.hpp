@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -43,7 +44,9 @@ class TruthIndex {
 
     std::uint32_t engines() const { return static_cast<std::uint32_t>(waves_.size()); }
     const std::vector<ArmedInterval>& intervals(std::uint32_t se) const;
-    const std::vector<const softgpu::TruthWave*>& waves(std::uint32_t se) const;
+    /// Waves of an engine by start; at least all those that lie in [begin, end) in part.
+    std::span<const softgpu::TruthWave* const> waves(std::uint32_t se, std::uint64_t begin,
+                                                     std::uint64_t end) const;
     /// Clock of the wave's dispatch; its start if the log does not know.
     std::uint64_t dispatch_time(const softgpu::TruthWave& wave) const;
 
@@ -51,6 +54,8 @@ class TruthIndex {
     void grow(std::uint32_t se);
     std::vector<std::vector<ArmedInterval>> intervals_;
     std::vector<std::vector<const softgpu::TruthWave*>> waves_;
+    /// Latest end of the waves up to here, as waves_.
+    std::vector<std::vector<std::uint64_t>> latest_end_;
     std::unordered_map<std::uint64_t, std::uint64_t> dispatch_times_;
 };
 

@@ -501,6 +501,20 @@ TEST(VerifyRulesTest, SeveralEngines_EachInItsOwnBytes) {
     EXPECT_EQ(report.contexts[2].waves.extra, 2U);
 }
 
+TEST(VerifyRulesTest, MoreBytesThanArmedTimes_AllExtra) {
+    Trial trial;
+    trial.scene.add_wave(5, 0, 0, 35000).end = 0; // never ends, and is in no interval of these
+    store::ChunkInfo again = trial.scene.process.runs[1].chunks[0];
+    trial.scene.process.runs[1].chunks.push_back(again);
+    const VerifyReport report = trial.verify();
+    const VerifyContext& context = report.contexts[1];
+    EXPECT_EQ(context.waves.matched, 16U);
+    EXPECT_EQ(context.waves.extra, 16U);
+    EXPECT_EQ(context.apart.open_at_end, 1U);
+    EXPECT_EQ(context.apart.open_at_start, 0U);
+    EXPECT_FALSE(report.good());
+}
+
 TEST(VerifyRulesTest, NothingToVerify_Fails) {
     Trial trial;
     trial.scene.process.runs.clear();
