@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "code/code_object.hpp"
 #include "code/disassembler.hpp"
+#include "tests/support/proof.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,6 +33,7 @@ std::vector<fs::path> real_code_objects() {
 TEST(RealCodeTest, EveryFunctionOfEveryRealProgramDisassembles) {
     if (!fs::exists(data_folder())) {
         if (std::getenv("CI") != nullptr) FAIL() << "no real traces in " << data_folder();
+        ::wavetap::test::count_proof("skipped", 0, 1);
         GTEST_SKIP() << "NO REAL TRACES in " << data_folder() << "; set WAVETAP_DATA";
     }
     const auto paths = real_code_objects();

@@ -3,6 +3,7 @@
 #include "code/code_object.hpp"
 #include "decode/golden.hpp"
 #include "sqtt/test_data.hpp"
+#include "tests/support/proof.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -73,6 +74,7 @@ TEST_P(Golden, EveryRealBlobDecodesToItsGoldenFile) {
     }
     std::cout << "real silicon " << GetParam() << ": " << equal << " of " << files.size()
               << " blobs equal their golden files\n";
+    test::count_proof("silicon", static_cast<unsigned>(equal), static_cast<unsigned>(files.size()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Silicon, Golden, testing::Values("gfx950", "gfx1100", "gfx1200"));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "pm4/packets.hpp"
 #include "pm4/thread_trace.hpp"
+#include "tests/support/proof.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -41,6 +42,7 @@ bool data_is_required() {
         if (!fs::exists(data_folder())) {                                                          \
             if (data_is_required()) FAIL() << "no recorded streams in " << data_folder();          \
             std::cerr << "SKIPPED: no recorded streams in " << data_folder() << "\n";              \
+            ::wavetap::test::count_proof("skipped", 0, 1);                                         \
             GTEST_SKIP() << "no recorded streams; set WAVETAP_DATA";                               \
         }                                                                                          \
     } while (false)
@@ -202,6 +204,7 @@ TEST(GoldenStreamsTest, June2025AndAugust2025_EqualWordForWord) {
         total += of_target;
     }
     std::cout << "AMD streams: " << equal << " of " << total << " equal\n";
+    test::count_proof("streams", static_cast<unsigned>(equal), static_cast<unsigned>(total));
     EXPECT_GT(total, 0);
     EXPECT_EQ(equal, total);
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "tests/support/proof.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -59,6 +61,7 @@ inline std::vector<std::byte> read_bytes(const std::filesystem::path& path) {
     if ((files).empty()) {                                                                         \
         if (wavetap::test::data_required())                                                        \
             FAIL() << "no real traces in " << wavetap::test::data_folder();                        \
+        ::wavetap::test::count_proof("skipped", 0, 1);                                             \
         GTEST_SKIP() << "REAL TRACES MISSING: set WAVETAP_DATA (looked in "                        \
                      << wavetap::test::data_folder() << ")";                                       \
     }

@@ -8,6 +8,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+from proof import count_run  # noqa: E402
+
 LIMIT_SECONDS = 50
 
 
@@ -44,9 +47,11 @@ class WavetapTest(unittest.TestCase):
         full_env = {k: v for k, v in os.environ.items()
                     if not k.startswith('WAVETAP_') and k not in ('LD_PRELOAD', 'HSA_TOOLS_LIB')}
         full_env.update(env or {})
-        return subprocess.run([binary or self.wavetap, *arguments], cwd=self.folder, env=full_env,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              errors='replace', timeout=LIMIT_SECONDS)
+        result = subprocess.run([binary or self.wavetap, *arguments], cwd=self.folder, env=full_env,
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                errors='replace', timeout=LIMIT_SECONDS)
+        carried = arguments and arguments[0] in ('run', 'record') and 'soft:' in ' '.join(arguments)
+        return count_run(result) if carried and '--dry-run' not in arguments else result
 
     def check(self, result, status, error=None, hint=None):
         """The exit code; with `error`, one worded line that begins so, and a hint that holds `hint`."""

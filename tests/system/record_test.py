@@ -11,6 +11,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+from proof import count_run  # noqa: E402
+
 LIMIT_SECONDS = 110
 
 
@@ -28,11 +31,11 @@ class RecordTest(unittest.TestCase):
         full_env.update(env or {})
         full_env['HSA_ENABLE_DEBUG'] = '0'
         program = [os.path.join(self.programs, program[0]), *program[1:]]
-        return subprocess.run(
+        return count_run(subprocess.run(
             [self.wavetap, 'record', '--gpu', 'soft:gfx90a', '--truth', '-o', self.trace, *options,
              '--', *program],
             cwd=self.folder, env=full_env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            errors='replace', timeout=LIMIT_SECONDS)
+            errors='replace', timeout=LIMIT_SECONDS))
 
     def lines(self, kind=None):
         """All lines of the one process's manifest; each must be a whole JSON object."""

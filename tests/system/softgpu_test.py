@@ -17,13 +17,17 @@ PRELOAD = os.path.join(LIB_DIR, 'libwavetap-softgpu.so')
 KFD = os.path.join(SOURCE, 'src', 'softgpu', 'kfd')
 TIMEOUT = 60
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+from proof import count_run  # noqa: E402
+
 
 def run(*command, gpu='soft:gfx90a', **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith('WAVETAP_')}
     environment.update(variables, LD_PRELOAD=PRELOAD)
     if gpu is not None:
         environment['WAVETAP_GPU'] = gpu
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
+    return count_run(result) if gpu is not None else result
 
 
 def intercepted():
