@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace wavetap::cli {
 
 namespace {
@@ -119,8 +121,14 @@ std::string verify_text(const VerifyReport& report) {
     for (const std::string& note : report.notes)
         text += "note: " + note + "\n";
     if (report.expected() == 0) text += "! nothing to verify: no wave was expected in any trace\n";
-    if (report.contexts.size() > 1)
-        text += "waves and instructions of all contexts: " + tally_text(report.total()) + "\n";
+    if (report.contexts.size() > 1) {
+        const auto good =
+            std::count_if(report.contexts.begin(), report.contexts.end(),
+                          [](const VerifyContext& context) { return context.good(); });
+        text += "contexts: " + std::to_string(good) + " good, " +
+                std::to_string(report.contexts.size() - static_cast<std::size_t>(good)) +
+                " failed; waves and instructions: " + tally_text(report.total()) + "\n";
+    }
     text += std::to_string(report.passed()) + " passed, " + std::to_string(report.failed()) +
             " failed\n";
     return text;

@@ -440,6 +440,7 @@ TEST(VerifyRulesTest, ContextThatNeverRan_FailsIfItsTargetHadWaves) {
     EXPECT_TRUE(report.contexts[2].vacuous);
     EXPECT_FALSE(report.good());
     EXPECT_NE(verify_text(report).find("the context never ran"), std::string::npos);
+    EXPECT_NE(verify_text(report).find("contexts: 2 good, 1 failed; "), std::string::npos);
     trial.scene.process.contexts[2].cu = 9;
     report = trial.verify();
     EXPECT_TRUE(report.good()) << verify_text(report);
