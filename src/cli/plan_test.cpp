@@ -206,6 +206,8 @@ TEST(WordsTest, CountsAndBits) {
     EXPECT_EQ(grouped(999), "999");
     EXPECT_EQ(grouped(1000), "1,000");
     EXPECT_EQ(grouped(18446744073709551615u), "18,446,744,073,709,551,615");
+    EXPECT_EQ(size_text(100), "100 B");
+    EXPECT_EQ(size_text(67117056), "64.0 MiB");
     EXPECT_EQ(bits_text(0), "-");
     EXPECT_EQ(bits_text(0xf), "0-3");
     EXPECT_EQ(bits_text(0x3), "0,1");

@@ -4,6 +4,7 @@
 
 #include "base/units.hpp"
 #include "cli/words.hpp"
+#include "report/health.hpp"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -69,10 +70,33 @@ void add_runs(const store::ProcessTrace& process, const std::string& chip, Summa
     }
 }
 
+Result<void> add_health(const store::TraceFolder& folder, Summary& summary) {
+    std::uint64_t bytes = 0;
+    for (const ContextSummary& context : summary.contexts)
+        bytes += context.bytes;
+    if (bytes == 0 || bytes > kMostBytesJudged) return {};
+    report::CodeTable code;
+    WAVETAP_TRY(const report::Health health, report::find_health({folder}, code));
+    std::map<std::uint32_t, ContextSummary*> contexts;
+    for (ContextSummary& context : summary.contexts)
+        contexts[context.planned.id] = &context;
+    for (const report::EngineHealth& engine : health.engines) {
+        const auto found = contexts.find(engine.context);
+        if (found == contexts.end()) continue;
+        ContextSummary& context = *found->second;
+        context.waves = context.waves.value_or(0) + engine.waves;
+        context.waves_on_target = context.waves_on_target.value_or(0) + engine.waves_on_target;
+    }
+    return {};
+}
+
 std::string context_note(const ContextSummary& context) {
     if (context.runs == 0) return "never started";
     if (context.bytes == 0) return "no bytes";
     if (context.full) return "buffer full: take a larger --buffer";
+    if (context.planned.detail && context.waves_on_target == std::uint64_t{0})
+        return fmt::format("none of {} on the target: take another --cu or --simd",
+                           count_of(context.waves.value_or(0), "wave"));
     if (context.dropped != 0) return fmt::format("{} dropped", count_of(context.dropped, "token"));
     return "";
 }
@@ -111,7 +135,7 @@ std::string resources_line(const Summary& summary) {
     for (const ordered_json& agent : ordered_json::parse(summary.agents_json)) {
         add(count_of(agent.value("queues_created", std::uint64_t{0}), "queue") + " of wavetap");
         add(count_of(agent.value("output_slots", std::uint64_t{0}), "output slot") + " of " +
-            format_size(agent.value("output_bytes", std::uint64_t{0})));
+            size_text(agent.value("output_bytes", std::uint64_t{0})));
         if (const auto refused = agent.value("refused", std::uint64_t{0}); refused != 0)
             add(count_of(refused, "start") + " refused");
     }
@@ -123,6 +147,10 @@ std::string resources_line(const Summary& summary) {
     return text.empty() ? "" : "  " + text + "\n";
 }
 
+ordered_json optional_json(const std::optional<std::uint64_t>& value) {
+    return value ? ordered_json(*value) : ordered_json();
+}
+
 ordered_json context_json(const ContextSummary& context) {
     return {{"id", context.planned.id},
             {"agent", 0},
@@ -132,6 +160,8 @@ ordered_json context_json(const ContextSummary& context) {
             {"buffer_bytes", context.planned.buffer_bytes},
             {"runs", context.runs},
             {"bytes", context.bytes},
+            {"waves", optional_json(context.waves)},
+            {"waves_on_target", optional_json(context.waves_on_target)},
             {"dropped", context.dropped},
             {"full", context.full},
             {"captured", context.captured()}};
@@ -175,6 +205,7 @@ Result<Summary> summarize(const store::TraceFolder& folder, const Plan& plan) {
             add_numbers(driver, counts);
         }
     }
+    WAVETAP_CHECK_OK(add_health(folder, summary));
     summary.agents_json = dump(agents, -1);
     summary.driver_json = dump(driver, -1);
     return summary;

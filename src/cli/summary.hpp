@@ -7,6 +7,7 @@
 #include "store/trace_folder.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,16 @@
 
 namespace wavetap::cli {
 
+inline constexpr std::uint64_t kMostBytesJudged = std::uint64_t{64} << 20;
+
 struct ContextSummary {
     PlannedContext planned;
     std::uint64_t runs = 0;  ///< that were begun
     std::uint64_t bytes = 0; ///< of all its runs, software headers left out
     std::uint64_t dropped = 0;
     bool full = false; ///< a buffer was too small
+    /// Of all its runs; nothing where the trace was too large to be judged at once.
+    std::optional<std::uint64_t> waves, waves_on_target;
     bool captured() const { return bytes != 0; }
 };
 
@@ -40,7 +45,8 @@ struct Summary {
     std::uint64_t captured() const;
 };
 
-/// `folder` may be empty (no process wrote a trace). Errors: kIo, kCorrupt (of the driver's file).
+/// `folder` may be empty (no process wrote a trace). Traces of up to kMostBytesJudged are decoded to
+/// tell which contexts saw no wave on their target. Errors: kIo, kCorrupt (of the driver's file).
 Result<Summary> summarize(const store::TraceFolder& folder, const Plan& plan);
 
 std::string summary_text(const Summary& summary);

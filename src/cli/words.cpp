@@ -2,6 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "cli/words.hpp"
 
+#include "base/units.hpp"
+
+#include <fmt/core.h>
+
+#include <utility>
+
 namespace wavetap::cli {
 
 std::string count_of(std::uint64_t count, std::string_view thing) {
@@ -16,6 +22,16 @@ std::string grouped(std::uint64_t value) {
     for (std::size_t from_end = 3; from_end < text.size(); from_end += 4)
         text.insert(text.size() - from_end, ",");
     return text;
+}
+
+std::string size_text(std::uint64_t bytes) {
+    for (const auto& [unit, name] :
+         {std::pair{kGiB, "GiB"}, std::pair{kMiB, "MiB"}, std::pair{kKiB, "KiB"}}) {
+        if (bytes >= unit)
+            return fmt::format("{:.1f} {}", static_cast<double>(bytes) / static_cast<double>(unit),
+                               name);
+    }
+    return fmt::format("{} B", bytes);
 }
 
 std::string bits_text(std::uint64_t mask) {
