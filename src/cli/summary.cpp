@@ -82,7 +82,7 @@ Result<void> add_health(const store::TraceFolder& folder, Summary& summary) {
         contexts[context.planned.id] = &context;
     for (const report::EngineHealth& engine : health.engines) {
         const auto found = contexts.find(engine.context);
-        if (found == contexts.end()) continue;
+        if (found == contexts.end() || engine.error) continue; // health words the error
         ContextSummary& context = *found->second;
         context.waves = context.waves.value_or(0) + engine.waves;
         context.waves_on_target = context.waves_on_target.value_or(0) + engine.waves_on_target;
@@ -95,8 +95,10 @@ std::string context_note(const ContextSummary& context) {
     if (context.bytes == 0) return "no bytes";
     if (context.full) return "buffer full: take a larger --buffer";
     if (context.planned.detail && context.waves_on_target == std::uint64_t{0})
-        return fmt::format("none of {} on the target: take another --cu or --simd",
-                           count_of(context.waves.value_or(0), "wave"));
+        return context.waves == std::uint64_t{0}
+                   ? "no wave ran on these engines"
+                   : fmt::format("none of {} on the target: take another --cu or --simd",
+                                 count_of(*context.waves, "wave"));
     if (context.dropped != 0) return fmt::format("{} dropped", count_of(context.dropped, "token"));
     return "";
 }
