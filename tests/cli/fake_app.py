@@ -9,8 +9,20 @@ header-only | bad-line | sleep
 import json
 import os
 import signal
+import struct
 import sys
 import time
+
+
+
+def one_wave(context, se):
+    """A gfx9 stream of 100 bytes: software header, WSTART and WEND of a wave on the target, zeros."""
+    simd = (context['simd_mask'] & -context['simd_mask']).bit_length() - 1
+    header = 4 << 13 | context['simd_mask'] << 16 | context['cu'] << 20 | se << 26
+    place = context['cu'] << 6 | simd << 14
+    wave = struct.pack('<QIH', header, 3 | place | 63 << 22, 6 | place)
+    return wave.ljust(100, b'\0')
+
 
 ending = sys.argv[1]
 status = int(sys.argv[2]) if len(sys.argv) > 2 else 0
@@ -30,20 +42,20 @@ if ending == 'refused':
     lines.append({'type': 'note', 'severity': 'error', 'text': 'the runtime refused a queue'})
 elif ending != 'no-kernel':
     lines.append({'type': 'dispatch', 'dispatch': 1, 'agent': 0, 'kernel': 'k\ufffd"x"'})
-    if ending == 'empty-bytes':
-        size = 0
-    else:
-        size = 8 if ending == 'header-only' else 100
     for run, context in enumerate(config['contexts']):
         counts = {'run': run, 'context': context['id'], 'first_dispatch': 1, 'last_dispatch': 1,
                   'start_counter': 0, 'end_counter': 0}
         os.makedirs(f'{folder}/runs/{run}')
-        with open(f'{folder}/runs/{run}/se0.att', 'wb') as file:
-            file.write(bytes(size))
         lines.append({'type': 'run_begin', **counts})
-        lines.append({'type': 'chunk', 'run': run, 'se': 0, 'file': f'runs/{run}/se0.att',
-                      'bytes': size, 'capacity_bytes': 4096, 'gpu_full': run == 1,
-                      'cpu_full': False, 'end': True, 'status': 0, 'dropped': 0, 'wptr': 0})
+        for se in (se for se in range(64) if context['se_mask'] >> se & 1):
+            data = one_wave(context, se)
+            if ending in ('empty-bytes', 'header-only'):
+                data = data[:0 if ending == 'empty-bytes' else 8]
+            with open(f'{folder}/runs/{run}/se{se}.att', 'wb') as file:
+                file.write(data)
+            lines.append({'type': 'chunk', 'run': run, 'se': se, 'file': f'runs/{run}/se{se}.att',
+                          'bytes': len(data), 'capacity_bytes': 4096, 'gpu_full': run == 1,
+                          'cpu_full': False, 'end': True, 'status': 0, 'dropped': 0, 'wptr': 0})
         lines.append({'type': 'run_end', **counts})
     agent = {'contexts': len(config['contexts']), 'queues_created': 1, 'output_slots': 1,
              'output_bytes': max(c['buffer_bytes'] for c in config['contexts']), 'refused': 0}

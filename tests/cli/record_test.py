@@ -163,7 +163,9 @@ class Answer(RecordTest):
                          (8, 0, 'modelled'))
         self.assertEqual(summary['agents'][0]['queues_created'], 1)
         self.assertEqual(summary['driver']['queues_by_owner']['wavetap'], 1)
-        self.assertEqual([c['bytes'] for c in summary['contexts']], [92] * 8)
+        self.assertEqual([c['bytes'] for c in summary['contexts']], [92, 184] * 4)
+        self.assertEqual([c['waves_on_target'] for c in summary['contexts']], [1, 2] * 4)
+        self.assertNotIn('on the target', result.stderr)
 
     def test_json_on_stdout_moves_the_programs_lines(self):
         result = self.fake('whole', options=('--json',))
