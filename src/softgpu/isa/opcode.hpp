@@ -221,11 +221,35 @@ template <auto F> constexpr Semantics valu(std::string_view name, std::uint32_t 
     return row;
 }
 
+// INST token types of gfx9 (format notes, section 4) and where each choice comes from: T = seen in real
+// traces of gfx950, N = the type's public name says so, I = inferred.
+//
+//   scalar ALU, also 64-bit and saveexec, s_getreg, s_setreg      1   T
+//   s_load, s_buffer_load, s_memtime, s_dcache_wb                  0   T (the last two: I)
+//   s_store, s_atomic                                             16   N
+//   vector ALU, 32 bits, two operands; v_fma_f32, v_readlane       5   T (v_fma_f32, v_readlane: I)
+//   vector ALU, 64 bits, three integer operands, packed           18   T
+//   MFMA                                                          28   N
+//   ds_*                                                           6   T
+//   flat and global loads 14, stores 4                                 T
+//   scratch loads 14, stores 4 (they share the FLAT encoding)          I
+//   flat and global atomics, with and without a result             4   I
+//   buffer loads 2, stores and atomics 3                               N (atomics: I)
+//   s_branch, s_cbranch                            12 taken, 13 not   T
+//   s_getpc, s_setpc, s_swappc, s_call                             7   N
+//   s_endpgm, s_barrier, s_sendmsg, s_trap                        15   T (s_trap: I)
+//   s_nop, s_waitcnt                                            none   T
+//   s_sleep, s_setprio, s_icache_inv, s_dcache_inv, s_ttracedata none   I
 inline constexpr std::uint8_t kInstSalu = 1, kInstVmemRead = 2, kInstVmemWrite = 3,
                               kInstFlatWrite = 4, kInstValu32 = 5, kInstLds = 6, kInstPc = 7,
                               kInstJump = 12, kInstFlatRead = 14, kInstMessage = 15,
                               kInstSmemRead = 0, kInstSmemWrite = 16, kInstValu64 = 18,
                               kInstMatrix = 28;
+
+// Issue quads (units of four clocks that the unit is busy), after LLVM's public scheduling model of
+// gfx90a: 1 for vector ALU of 16, 32 and 64 bits; 4 for transcendental functions, 32-bit multiplies
+// with high or full results and v_mad_u64_u32; 2 to 16 for matrix instructions; one a dword and
+// lane group for memory.
 
 /// Packed 32-bit: scalar lambda F on both registers of every pair.
 template <auto F> constexpr Semantics valu_pair(std::string_view name, std::uint32_t flags = 0) {
