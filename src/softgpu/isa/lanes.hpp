@@ -50,6 +50,11 @@ enum class Elem : std::uint8_t {
     kMode,      ///< not an operand: the wave's MODE register
 };
 
+constexpr bool is_float(Elem elem) {
+    return elem == Elem::kF16 || elem == Elem::kF32 || elem == Elem::kF64 || elem == Elem::kMix ||
+           elem == Elem::kPackedB32;
+}
+
 struct Half {
     std::uint16_t bits;
 };

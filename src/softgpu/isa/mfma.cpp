@@ -45,7 +45,7 @@ const LaneWords* registers(const Wave& w, const Operand& o) {
 double input_value(const Shape& s, const LaneWords* data, unsigned lane, unsigned i) {
     const unsigned per_register = values_per_register(s.input);
     const std::uint32_t word = data[i / per_register][lane];
-    const auto half = static_cast<std::uint16_t>(word >> (16 * (i % per_register)));
+    const auto half = static_cast<std::uint16_t>(word >> (16 * (i & 1)));
     switch (s.input) {
     case Input::kF32:
         return static_cast<double>(std::bit_cast<float>(word));
