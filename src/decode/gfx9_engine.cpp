@@ -43,11 +43,12 @@ class Gfx9Engine {
     void wave_start(const Token& token, StreamPoint at);
     void wave_end(const Token& token, StreamPoint at);
     void perf(const Token& token, StreamPoint at);
-    template <TokenType kToken> WaveHead place(const Token& token) const;
+    template <TokenType kToken>
+    WaveHead place(const Token& token, WaveHead::Queue queue = {}) const;
     WaveHead target(unsigned simd, unsigned slot, std::uint64_t time);
-    bool on_target(const WaveHead& head) const {
-        return head.sa == 0 && head.cu == setup_.header.target_cu &&
-               (setup_.header.simd_mask >> head.simd & 1) != 0;
+    bool on_target(std::uint32_t sa, std::uint32_t cu, std::uint32_t simd) const {
+        return sa == 0 && cu == setup_.header.target_cu &&
+               (setup_.header.simd_mask >> simd & 1) != 0;
     }
     void event(StreamPoint at, EventKind kind) {
         sink_.event({at.time, kind, 0, 0, false, 0, at.offset_bytes});
@@ -187,23 +188,24 @@ template <TokenType kToken> void Gfx9Engine::reg_cs(const Token& token, StreamPo
         get<kToken, FieldId::kAddress>(token), get<kToken, FieldId::kData>(token));
 }
 
-template <TokenType kToken> WaveHead Gfx9Engine::place(const Token& token) const {
+template <TokenType kToken>
+WaveHead Gfx9Engine::place(const Token& token, WaveHead::Queue queue) const {
+    const std::uint32_t sa = get<kToken, FieldId::kSa>(token);
+    const std::uint32_t cu = get<kToken, FieldId::kCu>(token);
+    const std::uint32_t simd = get<kToken, FieldId::kSimd>(token);
     WaveHead head;
-    head.sa = static_cast<std::uint8_t>(get<kToken, FieldId::kSa>(token));
-    head.cu = static_cast<std::uint8_t>(get<kToken, FieldId::kCu>(token));
-    head.simd = static_cast<std::uint8_t>(get<kToken, FieldId::kSimd>(token));
-    head.slot = static_cast<std::uint8_t>(get<kToken, FieldId::kSlot>(token));
-    head.on_target = on_target(head);
+    head.place(sa, cu, simd, get<kToken, FieldId::kSlot>(token), on_target(sa, cu, simd), queue);
     return head;
 }
 
 void Gfx9Engine::wave_start(const Token& token, StreamPoint at) {
     constexpr auto kToken = TokenType::kWaveStart;
-    WaveHead head = place<kToken>(token);
-    head.me = static_cast<std::uint8_t>(get<kToken, FieldId::kMe>(token));
-    head.pipe = static_cast<std::uint8_t>(get<kToken, FieldId::kPipe>(token));
-    head.count = static_cast<std::uint8_t>(get<kToken, FieldId::kCount>(token));
-    head.workgroup = static_cast<std::uint8_t>(get<kToken, FieldId::kThreadGroup>(token));
+    WaveHead::Queue from;
+    from.me = get<kToken, FieldId::kMe>(token);
+    from.pipe = get<kToken, FieldId::kPipe>(token);
+    from.count = get<kToken, FieldId::kCount>(token);
+    from.workgroup = get<kToken, FieldId::kThreadGroup>(token);
+    WaveHead head = place<kToken>(token, from);
     if (head.slot >= sqtt::kGfx9SlotsPerIssue)
         diagnostics_.add(Fault::kSlotOutOfRange, at.offset_bytes, at.time);
     const std::uint64_t entry = registers_.entry_address((head.me & 1U) * 4U + head.pipe);

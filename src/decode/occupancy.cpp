@@ -6,11 +6,24 @@ namespace wavetap::decode {
 
 void Occupancy::report(const Slot& slot, std::uint64_t time, bool start) {
     const WaveHead& head = slot.head;
-    sink_->occupancy({time, head.entry, start, slot.is_ext, head.sa, head.cu, head.simd, head.slot,
-                      head.me, head.pipe, head.workgroup, head.cluster});
+    OccupancyRecord record;
+    record.time = time;
+    record.pc.object = head.entry.object;
+    record.pc.address = head.entry.address;
+    record.start = start;
+    record.is_ext = slot.is_ext;
+    record.sa = head.sa;
+    record.cu = head.cu;
+    record.simd = head.simd;
+    record.slot = head.slot;
+    record.me = head.me;
+    record.pipe = head.pipe;
+    record.workgroup = head.workgroup;
+    record.cluster = head.cluster;
+    sink_->occupancy(record);
 }
 
-void Occupancy::deliver(WaveHead head) {
+void Occupancy::deliver(WaveHead& head) {
     if (head.entry.object == 0) head.entry = code_->attribute_late(head.entry.address);
     sink_->wave({head, none_, {}, {}, {}, {}, false, 0});
 }
@@ -31,8 +44,14 @@ void Occupancy::start(StreamPoint at, WaveHead& head, std::uint64_t entry_addres
     }
     head.ordinal = next_ordinal();
     head.start = at.time;
-    head.entry = code_->attribute(entry_address);
-    slot = {head, true, is_ext, false, losses_};
+    const PcRef entry = code_->attribute(entry_address);
+    head.entry.object = entry.object;
+    head.entry.address = entry.address;
+    slot.head = head;
+    slot.taken = true;
+    slot.is_ext = is_ext;
+    slot.saved = false;
+    slot.losses = losses_;
     report(slot, at.time, true);
 }
 

@@ -55,7 +55,7 @@ class Occupancy {
                (head.slot & 31U);
     }
     void report(const Slot& slot, std::uint64_t time, bool start);
-    void deliver(WaveHead head);
+    void deliver(WaveHead& head);
 
     std::vector<Slot> slots_;
     InstructionList none_;

@@ -109,7 +109,8 @@ template <Generation kGen> class RdnaEngine {
     void hold(const Token& token);
     void flush();
     void token(const Token& token, StreamPoint at);
-    template <TokenType kToken> WaveHead place(const Token& token) const;
+    template <TokenType kToken>
+    WaveHead place(const Token& token, WaveHead::Queue queue = {}) const;
     template <TokenType kToken> void wave_start(const Token& token, StreamPoint at);
     void wave_end(const Token& token, StreamPoint at);
     void instruction(const Token& token, StreamPoint at);
@@ -259,36 +260,37 @@ template <Generation kGen> void RdnaEngine<kGen>::timestamp(const Token& token, 
 
 template <Generation kGen>
 template <TokenType kToken>
-WaveHead RdnaEngine<kGen>::place(const Token& token) const {
+WaveHead RdnaEngine<kGen>::place(const Token& token, WaveHead::Queue queue) const {
+    const std::uint32_t sa = get<kToken, FieldId::kSa>(token);
+    const std::uint32_t cu = get<kToken, FieldId::kCu>(token);
+    const std::uint32_t simd = get<kToken, FieldId::kSimd>(token);
     WaveHead head;
-    head.sa = static_cast<std::uint8_t>(get<kToken, FieldId::kSa>(token));
-    head.cu = static_cast<std::uint8_t>(get<kToken, FieldId::kCu>(token));
-    head.simd = static_cast<std::uint8_t>(get<kToken, FieldId::kSimd>(token));
-    head.slot = static_cast<std::uint8_t>(get<kToken, FieldId::kSlot>(token));
-    head.on_target = head.sa == header_.target_sa && head.cu == header_.target_cu &&
-                     (header_.simd_mask >> head.simd & 1) != 0;
+    head.place(sa, cu, simd, get<kToken, FieldId::kSlot>(token),
+               sa == header_.target_sa && cu == header_.target_cu &&
+                   (header_.simd_mask >> simd & 1) != 0,
+               queue);
     return head;
 }
 
 template <Generation kGen>
 template <TokenType kToken>
 void RdnaEngine<kGen>::wave_start(const Token& token, StreamPoint at) {
-    WaveHead head = place<kToken>(token);
-    head.me = static_cast<std::uint8_t>(get<kToken, FieldId::kMe>(token));
-    head.pipe = static_cast<std::uint8_t>(get<kToken, FieldId::kPipe>(token));
-    head.count = static_cast<std::uint8_t>(get<kToken, FieldId::kCount>(token));
+    WaveHead::Queue from;
+    from.me = get<kToken, FieldId::kMe>(token);
+    from.pipe = get<kToken, FieldId::kPipe>(token);
+    from.count = get<kToken, FieldId::kCount>(token);
     bool is_ext = false;
     if constexpr (kToken == TokenType::kWaveStartExt &&
                   (kGen == Generation::kGfx12 || kGen == Generation::kGfx1250)) {
         is_ext = get<kToken, FieldId::kExtIsLds>(token) == 0;
-        if (is_ext)
-            head.workgroup = static_cast<std::uint8_t>(get<kToken, FieldId::kWorkgroup>(token));
+        if (is_ext) from.workgroup = get<kToken, FieldId::kWorkgroup>(token);
     }
+    from.cluster = cluster_;
+    WaveHead head = place<kToken>(token, from);
     const CountKind kind = kind_of_count(head.count);
     if (kind == CountKind::kIgnored) return;
     const std::uint64_t entry = registers_.entry_address((head.me & 1U) * 4U + (head.pipe & 3U));
     if (kind == CountKind::kNormal) {
-        head.cluster = cluster_;
         if (cluster_ends_) cluster_ = 0;
         cluster_ends_ = false;
         occupancy_.start(at, head, entry, is_ext);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace wavetap::decode {
 namespace {
@@ -181,13 +182,14 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
     barrier_waits.clear();
     lines_without_token = 0;
     placed = 0;
-    const std::vector<PcAnchor>& all = anchors.all();
+    const std::span<const PcAnchor> all(anchors.all());
+    const std::size_t anchor_count = all.size();
     std::size_t next = 0, traps = 0;
     bool on_code = false;
     Cursor cursor;
     cursor.gfx9 = header_.generation == sqtt::Generation::kGfx9;
     for (std::size_t i = 0; i < count; ++i) {
-        while (next < all.size() && all[next].index <= i) {
+        while (next < anchor_count && all[next].index <= i) {
             const PcAnchor& anchor = all[next++];
             cursor.misses = 0;
             if (anchor.state == PcAnchor::State::kLost) {
@@ -201,7 +203,7 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
             if (on_code && cursor.pc.object == 0)
                 cursor.pc = code_->attribute_late(cursor.pc.address);
         }
-        cursor.next_anchor_index = next < all.size() ? all[next].index : count;
+        cursor.next_anchor_index = next < anchor_count ? all[next].index : count;
         if (list.is(i, Category::kTrap)) {
             ++traps;
             continue;
