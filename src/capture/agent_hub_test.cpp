@@ -32,13 +32,19 @@ void receive(const Chunk& chunk, void* user) {
 
 class AgentHubTest : public ::testing::Test {
   protected:
-    void make(double deadline_scale = 1.0, std::uint64_t landing_limit = 32 * kMiB) {
+    /// Limits so short that a test can wait for them; those of the client's side stay long.
+    static HubLimits hasty() {
+        HubLimits limits;
+        limits.start = limits.stop = limits.copy = limits.marker = std::chrono::milliseconds(50);
+        return limits;
+    }
+    void make(const HubLimits& limits = {}, std::uint64_t landing_limit = 32 * kMiB) {
         hub_.reset();
-        clock_ = std::make_unique<SteadyClock>(deadline_scale);
         AgentHub::Options options;
         options.engine.topology = topology_;
         options.engine.landing_limit = landing_limit;
-        hub_ = std::make_unique<AgentHub>(std::make_unique<FakeBackend>(gpu_), options, *clock_);
+        options.engine.limits = limits;
+        hub_ = std::make_unique<AgentHub>(std::make_unique<FakeBackend>(gpu_), options, clock_);
     }
     RunRequest request(std::uint32_t context, std::uint64_t bytes = kMiB,
                        std::uint64_t se_mask = 1) {
@@ -67,7 +73,7 @@ class AgentHubTest : public ::testing::Test {
     AgentTopology topology_{"gfx90a", 1, 8, 14, 4, 100'000'000};
     FakeGpu gpu_;
     Received received_;
-    std::unique_ptr<SteadyClock> clock_;
+    SteadyClock clock_;
     std::unique_ptr<AgentHub> hub_;
 };
 
@@ -123,7 +129,7 @@ TEST_F(AgentHubTest, StartAndStopDeliverEachEngineOnceInOrder) {
 }
 
 TEST_F(AgentHubTest, ALargeSampleComesInChunksOfBoundedSize) {
-    make(1.0, 64 * 1024);
+    make({}, 64 * 1024);
     gpu_.wptr = 200 * 1024 / 32;
     auto run = hub_->start(request(0));
     ASSERT_TRUE(run);
@@ -354,7 +360,7 @@ TEST_F(AgentHubTest, CodeObjectsAreReplayedAtStartAndMarkedWhileRunning) {
 }
 
 TEST_F(AgentHubTest, AGpuThatNeverAnswersTheStartFailsTheHubWhichRecovers) {
-    make(0.01);
+    make(hasty());
     gpu_.hang = true;
     const auto run = hub_->start(request(1));
     ASSERT_FALSE(run);
@@ -373,7 +379,7 @@ TEST_F(AgentHubTest, AGpuThatNeverAnswersTheStartFailsTheHubWhichRecovers) {
 }
 
 TEST_F(AgentHubTest, AStopThatIsNeverAnsweredEndsTheRunAsLost) {
-    make(0.01);
+    make(hasty());
     gpu_.wptr = 5;
     auto run = hub_->start(request(1, 4 * kMiB, 0b11));
     ASSERT_TRUE(run);
@@ -396,7 +402,7 @@ TEST_F(AgentHubTest, AStopThatIsNeverAnsweredEndsTheRunAsLost) {
 }
 
 TEST_F(AgentHubTest, AMarkerThatIsNeverAnsweredCostsItsDeadlineOnce) {
-    make(0.01);
+    make(hasty());
     auto run = hub_->start(request(1));
     ASSERT_TRUE(run);
     gpu_.hang = true;
@@ -412,7 +418,7 @@ TEST_F(AgentHubTest, AMarkerThatIsNeverAnsweredCostsItsDeadlineOnce) {
 }
 
 TEST_F(AgentHubTest, ACopyThatIsNeverAnsweredLosesTheDataOnly) {
-    make(0.001);
+    make(hasty());
     gpu_.wptr = 5;
     auto run = hub_->start(request(1, 4 * kMiB, 0b11));
     ASSERT_TRUE(run);
@@ -432,7 +438,9 @@ TEST_F(AgentHubTest, ACopyThatIsNeverAnsweredLosesTheDataOnly) {
 }
 
 TEST_F(AgentHubTest, AStopThatGivesUpOnABlockedHandlerSilencesTheRest) {
-    make(0.0005); // request limit: 60 ms
+    HubLimits limits;
+    limits.request = std::chrono::milliseconds(500);
+    make(limits);
     struct Blocked {
         std::atomic<bool> entered{false}, release{false};
         std::atomic<int> calls{0};
