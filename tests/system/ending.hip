@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
 // A HIP program that ends in a way of your choice after its launches, for tests of finalisation.
-// usage: ending HOW [LAUNCHES], HOW = return | exit | _exit | kill | segv | gpu-fault | none (no launch)
+// usage: ending HOW [LAUNCHES], HOW = return | exit | _exit | kill | segv | gpu-fault | fork (the child
+// exits first) | none (no launch)
 #include "../../examples/check.hpp"
 
 #include <csignal>
 #include <cstring>
 #include <string>
+#include <sys/wait.h>
 #include <unistd.h>
 
 __global__ void fill(int* out, int n, int value) {
@@ -43,6 +45,12 @@ int main(int argc, char** argv) {
         static_cast<void>(hipDeviceSynchronize());
         std::printf("ending: the fault was not reported\n");
         return 1;
+    }
+    if (how == "fork") {
+        const pid_t child = ::fork();
+        if (child == 0) std::exit(0);
+        int status = 0; // the runtime itself does not survive exit() in a forked child
+        return child < 0 || ::waitpid(child, &status, 0) != child ? 1 : 0;
     }
     return how == "return" || how == "none" ? 0 : 2;
 }

@@ -68,7 +68,7 @@ class RecordTest(unittest.TestCase):
     # Every way to end (HIP never unloads the tool).
 
     def test_ends_that_let_handlers_run_deliver_everything(self):
-        for how, status in (('return', 0), ('exit', 3)):
+        for how, status in (('return', 0), ('exit', 3), ('fork', 0)):
             with self.subTest(how):
                 result = self.record(['--force', '--buffer', '1MiB'], ['ending', how])
                 self.assertEqual(result.returncode, status, result.stderr)
