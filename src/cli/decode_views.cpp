@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 #include <vector>
 
 namespace wavetap::cli {
@@ -76,6 +77,7 @@ struct Event {
     std::uint64_t time;
     std::string name;
     ordered_json fields;
+    std::size_t order = 0; ///< keeps those of one time in the order they were collected
 };
 
 void collect_code_objects(const decode::BlobRecords& records, std::vector<Event>& events) {
@@ -124,8 +126,11 @@ std::vector<Event> collect_events(const decode::BlobRecords& records) {
              "shader-data",
              {{"value", data.value}, {"cu", data.cu}, {"simd", data.simd}, {"slot", data.slot}}});
     collect_code_objects(records, events);
-    std::stable_sort(events.begin(), events.end(),
-                     [](const Event& a, const Event& b) { return a.time < b.time; });
+    for (std::size_t i = 0; i < events.size(); ++i)
+        events[i].order = i;
+    std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+        return std::tie(a.time, a.order) < std::tie(b.time, b.order);
+    });
     return events;
 }
 
