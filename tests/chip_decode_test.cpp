@@ -184,7 +184,6 @@ class Bench {
 struct Event {
     std::uint64_t pc = 0, time = 0;
     friend bool operator==(const Event&, const Event&) = default;
-    friend auto operator<=>(const Event&, const Event&) = default;
 };
 std::ostream& operator<<(std::ostream& out, const Event& event) {
     return out << std::hex << "{" << event.pc << std::dec << " @" << event.time << "}";
@@ -501,6 +500,28 @@ TEST(ChipDecodeTest, OccupancyOnly_HasWavesAndNoInstructions) {
     EXPECT_EQ(records.instructions, 0U);
     EXPECT_EQ(records.token_counts.count("INST"), 0U);
     EXPECT_EQ(records.token_counts.count("ISSUE"), 0U);
+}
+
+TEST(ChipDecodeTest, ShaderMarkers_OfEveryCu) {
+    Bench bench(Rig::small(), "markers.bin");
+    auto queue = bench.rig->add_queue();
+    pm4::TraceConfig config = config_of(1, 0);
+    config.detail = false;
+    const Session session = bench.start(config);
+    const std::uint64_t done = bench.rig->add_signal();
+    bench.rig->launch(queue, {.kernel = bench.rig->add_kernel(kernels::kMarkers),
+                              .grid = {64 * 6, 1, 1},
+                              .signal = done});
+    ASSERT_TRUE(bench.rig->run_until(done));
+    bench.stop(session);
+    const auto records = bench.decode(session, 0);
+    std::multimap<unsigned, std::uint32_t> values; // CU, value
+    for (const auto& data : records.shader_data)
+        values.emplace(data.cu, data.value);
+    const std::multimap<unsigned, std::uint32_t> expected = {{0, 0},     {0, 0x123}, {0, 4},
+                                                             {0, 0x123}, {1, 2},     {1, 0x123}};
+    EXPECT_EQ(values.size(), expected.size());
+    EXPECT_TRUE(std::is_permutation(values.begin(), values.end(), expected.begin()));
 }
 
 TEST(ChipDecodeTest, UnselectedEngine_IsNeverArmed) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t kMaxGroupItems = 1024;
 constexpr std::uint32_t kVgprGranule = 8; ///< gfx90a
+constexpr std::uint32_t kSgprGranule = 16;
 constexpr std::uint32_t kLdsGranule = 512;
 
 // amd_queue_t, from its start.
@@ -112,6 +113,7 @@ std::optional<QueueFault> AqlQueue::read_descriptor(Dispatch& dispatch, std::str
     const std::uint32_t total = ((dispatch.rsrc1 & 0x3F) + 1) * kVgprGranule;
     const std::uint32_t accum_offset = ((dispatch.rsrc3 & 0x3F) + 1) * 4;
     dispatch.vgpr_allocation = total;
+    dispatch.sgpr_allocation = ((dispatch.rsrc1 >> 6 & 0xF) / 2 + 1) * kSgprGranule;
     dispatch.vgprs = std::min(total, accum_offset);
     dispatch.agprs = total - dispatch.vgprs;
     set_user_sgprs(dispatch, properties & 0xFFFF);

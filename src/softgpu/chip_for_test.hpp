@@ -59,6 +59,9 @@ inline constexpr std::uint32_t kWork[] = {
 /// Runs until the word at the argument pointer is not 0.
 inline constexpr std::uint32_t kUntilSet[] = {0xc0030100, 0x00000000, 0xbf8cc07f,
                                               0xbf068004, 0xbf85fffb, 0xbf810000};
+/// s_ttracedata of the group's number (s2), then of 0x123.
+inline constexpr std::uint32_t kMarkers[] = {0xbefc0002, 0xbf800000, 0xbf960000,
+                                             0xb07c0123, 0xbf960000, 0xbf810000};
 inline constexpr std::uint32_t kEnd[] = {0xbf810000};
 /// s_trap 2; s_endpgm.
 inline constexpr std::uint32_t kTrap[] = {0xbf920002, 0xbf810000};

@@ -173,9 +173,8 @@ class Recorder final : public CommandTarget {
 class Case {
   public:
     Case(const json& golden, bool real)
-        : golden_(golden), xccs_(golden["arch"] == "gfx90a" ? 1 : 8),
-          engines_(golden["arch"] == "gfx90a" ? 8 : 4), memory_(space_),
-          registers_(xccs_, engines_), recorder_(xccs_, engines_, memory_, real) {
+        : xccs_(golden["arch"] == "gfx90a" ? 1 : 8), engines_(golden["arch"] == "gfx90a" ? 8 : 4),
+          memory_(space_), registers_(xccs_, engines_), recorder_(xccs_, engines_, memory_, real) {
         const json& packets = golden["packets"];
         const bool has_start = run_named(packets, "start");
         if (has_start) {
@@ -258,7 +257,6 @@ class Case {
         });
     }
 
-    const json& golden_;
     std::uint32_t xccs_, engines_;
     Space space_;
     Memory memory_;

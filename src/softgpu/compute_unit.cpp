@@ -64,34 +64,42 @@ bool ComputeUnit::empty() const {
                        [](const Simd& simd) { return simd.order.empty(); });
 }
 
+std::uint32_t ComputeUnit::room(const GroupNeeds& needs, std::uint32_t slots, std::uint32_t vgprs,
+                                std::uint32_t sgprs) {
+    if (needs.vgpr_allocation != 0) slots = std::min(slots, vgprs / needs.vgpr_allocation);
+    if (needs.sgpr_allocation != 0) slots = std::min(slots, sgprs / needs.sgpr_allocation);
+    return slots;
+}
+
 bool ComputeUnit::fits(const GroupNeeds& needs) const {
     if (needs.lds_bytes > lds_free_ || groups_ >= kGroupsPerCu) return false;
-    std::uint32_t room = 0;
+    std::uint32_t waves = 0;
     for (unsigned s = 0; s < simd_count_; ++s) {
         const Simd& simd = simds_[s];
         const auto slots =
             services_.spec.wave_slots - static_cast<std::uint32_t>(std::popcount(simd.slots_used));
-        const std::uint32_t by_registers =
-            needs.vgpr_allocation == 0 ? slots : simd.vgprs_free / needs.vgpr_allocation;
-        room += std::min(slots, by_registers);
+        waves += room(needs, slots, simd.vgprs_free, simd.sgprs_free);
     }
-    return room >= needs.waves;
+    return waves >= needs.waves;
 }
 
 std::vector<WavePlace> ComputeUnit::choose(const GroupNeeds& needs) {
-    std::array<std::uint32_t, kMaxSimds> used{}, free{};
+    std::array<std::uint32_t, kMaxSimds> used{}, left{};
     for (unsigned s = 0; s < simd_count_; ++s) {
-        used[s] = simds_[s].slots_used;
-        free[s] = simds_[s].vgprs_free;
+        const Simd& simd = simds_[s];
+        used[s] = simd.slots_used;
+        const auto slots =
+            services_.spec.wave_slots - static_cast<std::uint32_t>(std::popcount(used[s]));
+        left[s] = room(needs, slots, simd.vgprs_free, simd.sgprs_free);
     }
     std::vector<WavePlace> places;
     while (places.size() < needs.waves) {
         const unsigned s = next_simd_;
         next_simd_ = (next_simd_ + 1) % simd_count_;
+        if (left[s] == 0) continue;
+        --left[s];
         const auto slot = static_cast<unsigned>(std::countr_one(used[s]));
-        if (slot >= services_.spec.wave_slots || free[s] < needs.vgpr_allocation) continue;
         used[s] |= 1U << slot;
-        free[s] -= needs.vgpr_allocation;
         places.push_back({static_cast<std::uint8_t>(cu_), static_cast<std::uint8_t>(s),
                           static_cast<std::uint8_t>(slot)});
     }
@@ -103,6 +111,7 @@ void ComputeUnit::add(std::unique_ptr<WaveContext> wave, const WavePlace& place,
     Simd& simd = simds_[place.simd];
     simd.slots_used |= 1U << place.slot;
     simd.vgprs_free -= wave->vgpr_allocation;
+    simd.sgprs_free -= wave->sgpr_allocation;
     simd.order.push_back(place.slot);
     wave->simd = place.simd;
     wave->slot = place.slot;
@@ -476,6 +485,7 @@ void ComputeUnit::remove_ended(Simd& simd) {
         if (wave->group != nullptr) return false;
         simd.slots_used &= ~(1U << slot);
         simd.vgprs_free += wave->vgpr_allocation;
+        simd.sgprs_free += wave->sgpr_allocation;
         wave.reset();
         return true;
     });

@@ -50,6 +50,7 @@ struct ShaderServices {
 struct GroupNeeds {
     std::uint32_t waves = 1;
     std::uint32_t vgpr_allocation = 0; ///< of each wave
+    std::uint32_t sgpr_allocation = 0;
     std::uint32_t lds_bytes = 0;
 };
 
@@ -57,10 +58,14 @@ class ComputeUnit {
   public:
     static constexpr unsigned kMaxSimds = 4;
     static constexpr std::uint32_t kVgprsPerSimd = 512; ///< unified file of gfx90a, per lane
-    static constexpr std::uint32_t kGroupsPerCu = 16;   ///< barrier resources
+    static constexpr std::uint32_t kSgprsPerSimd = 800;
+    static constexpr std::uint32_t kGroupsPerCu = 16; ///< barrier resources
 
     ComputeUnit(ShaderServices services, unsigned se, unsigned cu);
 
+    /// Waves of these needs that a SIMD with so much left can take.
+    static std::uint32_t room(const GroupNeeds& needs, std::uint32_t slots, std::uint32_t vgprs,
+                              std::uint32_t sgprs);
     bool fits(const GroupNeeds& needs) const;
     /// SIMD and slot for each wave of a group that fits: waves go over the SIMDs in turn, starting
     /// where the last group ended; the lowest free slot.
@@ -99,7 +104,7 @@ class ComputeUnit {
         std::vector<std::uint8_t> order;           ///< slots in use, oldest wave first
         std::array<std::unique_ptr<WaveContext>, kMaxSlots> waves;
         std::uint32_t slots_used = 0; ///< bit i: slot i
-        std::uint32_t vgprs_free = kVgprsPerSimd;
+        std::uint32_t vgprs_free = kVgprsPerSimd, sgprs_free = kSgprsPerSimd;
         std::uint64_t valu_free_at = 0;
     };
     struct Turn {

@@ -46,11 +46,12 @@ Dispatcher::Dispatcher(const ChipSpec& spec, std::vector<std::unique_ptr<Compute
     : spec_(spec), cus_(cus), host_(host), engine_free_at_(spec.shader_engines, 0) {}
 
 bool Dispatcher::can_ever_fit(const Dispatch& dispatch) const {
-    const std::uint32_t by_registers = dispatch.vgpr_allocation == 0
-                                           ? spec_.wave_slots
-                                           : ComputeUnit::kVgprsPerSimd / dispatch.vgpr_allocation;
-    const std::uint32_t room = std::min(spec_.wave_slots, by_registers) * spec_.simds_per_cu;
-    return dispatch.lds_bytes <= spec_.lds_bytes && dispatch.waves_per_group() <= room &&
+    const GroupNeeds needs{dispatch.waves_per_group(), dispatch.vgpr_allocation,
+                           dispatch.sgpr_allocation, dispatch.lds_bytes};
+    const std::uint32_t room =
+        spec_.simds_per_cu * ComputeUnit::room(needs, spec_.wave_slots, ComputeUnit::kVgprsPerSimd,
+                                               ComputeUnit::kSgprsPerSimd);
+    return dispatch.lds_bytes <= spec_.lds_bytes && needs.waves <= room &&
            (!dispatch.scratch || dispatch.waves_per_group() <= dispatch.scratch->used.size());
 }
 
@@ -158,7 +159,8 @@ void Dispatcher::run_pipe(Pipe& pipe, std::uint64_t now) {
 
 bool Dispatcher::place(Dispatch& dispatch, Pipe& pipe, std::uint64_t now) {
     std::unique_ptr<WorkGroup> group = next_group(dispatch);
-    const GroupNeeds needs{group->live, dispatch.vgpr_allocation, dispatch.lds_bytes};
+    const GroupNeeds needs{group->live, dispatch.vgpr_allocation, dispatch.sgpr_allocation,
+                           dispatch.lds_bytes};
     if (dispatch.scratch && dispatch.scratch->free < needs.waves) return false;
     ComputeUnit* unit = find_unit(dispatch, needs);
     if (unit == nullptr) return false;

@@ -44,6 +44,7 @@ struct Dispatch {
     std::uint32_t lds_bytes = 0;
     std::uint32_t vgprs = 0, agprs = 0; ///< registers a lane has
     std::uint32_t vgpr_allocation = 0;  ///< of the SIMD's unified file
+    std::uint32_t sgpr_allocation = 0;  ///< of the SIMD's scalar file
     std::vector<std::uint32_t> user_sgprs;
     std::shared_ptr<ScratchSlots> scratch; ///< null: the kernel uses none
     std::uint32_t scratch_lane_bytes = 0;
@@ -95,7 +96,7 @@ struct WaveContext {
     bool stall_shown = false;
     bool killed_early = false; ///< its queue died before it started
     std::uint8_t simd = 0, slot = 0;
-    std::uint32_t vgpr_allocation = 0;
+    std::uint32_t vgpr_allocation = 0, sgpr_allocation = 0;
     std::uint32_t threads = 0;
     std::int64_t scratch_slot = -1;
     std::uint64_t entry_pc = 0, start = 0;

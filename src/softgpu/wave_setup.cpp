@@ -72,6 +72,7 @@ std::unique_ptr<WaveContext> make_wave(Dispatch& dispatch, WorkGroup& group, std
     wave->dispatch = &dispatch;
     wave->entry_pc = dispatch.entry_pc;
     wave->vgpr_allocation = dispatch.vgpr_allocation;
+    wave->sgpr_allocation = dispatch.sgpr_allocation;
     Wave& state = wave->state;
     state.pc = dispatch.entry_pc;
     state.vgpr.resize(dispatch.vgprs);
