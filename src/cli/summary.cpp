@@ -182,7 +182,7 @@ Result<Summary> summarize(const store::TraceFolder& folder, const Plan& plan) {
     summary.dir = folder.dir;
     summary.timing = plan.modelled ? "modelled" : "hardware";
     for (const PlannedContext& context : plan.contexts)
-        summary.contexts.push_back({context});
+        summary.contexts.emplace_back().planned = context;
     ordered_json agents = ordered_json::array();
     ordered_json driver;
     for (const store::ProcessTrace& process : folder.processes) {
