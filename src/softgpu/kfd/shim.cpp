@@ -151,12 +151,18 @@ const char* folder_of(int fd) {
 
 // A null or empty path is the next definition's business.
 Node resolve(int folder, const char* path) {
+    // libc declares the path nonnull, so gcc would drop the test at -O2; callers pass null all the same.
+    asm("" : "+r"(path));
     if (path == nullptr || path[0] == '\0') return {};
     char joined[2 * sizeof Node::path];
     if (path[0] != '/' && folder != AT_FDCWD) {
         const char* base = folder_of(folder);
-        if (base == nullptr || strlen(base) + strlen(path) + 2 > sizeof joined) return {};
-        snprintf(joined, sizeof joined, "%s/%s", base, path);
+        if (base == nullptr) return {};
+        const size_t base_size = strlen(base), path_size = strlen(path);
+        if (base_size + path_size + 2 > sizeof joined) return {};
+        memcpy(joined, base, base_size);
+        joined[base_size] = '/';
+        memcpy(joined + base_size + 1, path, path_size + 1);
         path = joined;
     }
     if (!may_be_ours(path) || t_loading || !is_enabled()) return {};
