@@ -235,7 +235,9 @@ struct HotSpotBuilder::Impl {
             coverage.agent = index;
             coverage.name = agent.name;
             coverage.is_wgp = counts_in_wgps(agent.name);
-            coverage.total = std::uint64_t{agent.shader_engines} * agent.cus_per_engine;
+            coverage.total = agent.compute_units != 0
+                                 ? agent.compute_units
+                                 : std::uint64_t{agent.shader_engines} * agent.cus_per_engine;
             if (coverage.is_wgp) coverage.total /= 2;
             for (const auto& [key, row] : cus) {
                 if (row.agent != index) continue;

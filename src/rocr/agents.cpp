@@ -69,6 +69,7 @@ capture::AgentTopology topology_of(const HsaFunctions& hsa, hsa_agent_t agent) {
     topology.xccs = 1;
     topology.engines_per_xcc = std::max(engines, 1u);
     topology.cus_per_engine = (cus + topology.engines_per_xcc - 1) / topology.engines_per_xcc;
+    topology.compute_units = cus;
     topology.simds_per_cu = info<std::uint32_t>(hsa, agent, HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU, 4);
     return topology;
 }

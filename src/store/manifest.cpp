@@ -152,6 +152,7 @@ Result<void> read_agent(const json& line, ProcessTrace& trace) {
     fields.number("shader_engines", agent.shader_engines, kMostUnits);
     fields.number("cus_per_engine", agent.cus_per_engine, kMostUnits);
     fields.number("simds_per_cu", agent.simds_per_cu, kMostUnits);
+    if (line.contains("compute_units")) fields.number("compute_units", agent.compute_units);
     fields.word("timing", agent.timing, {"modelled", "hardware"});
     WAVETAP_CHECK_OK(fields.result());
     if (has_agent(trace, agent.index))
@@ -352,6 +353,7 @@ std::string agent_line(const AgentInfo& agent) {
                  {"shader_engines", agent.shader_engines},
                  {"cus_per_engine", agent.cus_per_engine},
                  {"simds_per_cu", agent.simds_per_cu},
+                 {"compute_units", agent.compute_units},
                  {"timing", agent.timing}});
 }
 

@@ -46,6 +46,7 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const ToolConfig& config,
         info.shader_engines = capture::engine_count(topology);
         info.cus_per_engine = topology.cus_per_engine;
         info.simds_per_cu = topology.simds_per_cu;
+        info.compute_units = topology.compute_units;
         info.timing = config.timing;
         WAVETAP_CHECK_OK(recorder->folder_->agent(info));
         capture::AgentHub::Options options;

@@ -3,10 +3,10 @@
 #include "softgpu/isa/float_util.hpp"
 #include "softgpu/isa/scalar_util.hpp"
 
-// Matrix instructions: D = A * B + C for one or more square blocks. EXEC does not matter. Layouts
-// follow AMD's public matrix instruction calculator: lanes hold rows of A and columns of B, registers
-// of D hold groups of four rows. Products are added in the order of k by fused steps; the order on
-// silicon is not public, so sums that round may differ in the last place.
+// Matrix instructions: D = A * B + C for one or more square blocks. EXEC does not matter. Lanes hold
+// rows of A and columns of B, registers of D hold groups of four rows. Not established: neither the
+// layouts (f64 above all) nor the order of the sums were checked against silicon or a public reference
+// (docs/hardware.md).
 
 namespace wavetap::softgpu::isa {
 namespace {
