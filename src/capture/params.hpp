@@ -20,7 +20,7 @@ struct AgentTopology {
     std::uint32_t engines_per_xcc = 8;
     std::uint32_t cus_per_engine = 14;
     std::uint32_t simds_per_cu = 4;
-    std::uint32_t compute_units = 0; ///< working ones of all engines; 0 = unknown
+    std::uint32_t compute_units = 0;        ///< working ones of all engines; 0 = unknown
     std::uint64_t counter_hz = 100'000'000; ///< constant counter
 };
 

@@ -32,8 +32,8 @@ struct AgentInfo {
     std::uint32_t index = 0; ///< in the order of the runtime; truth uses the same
     std::string name;        ///< "gfx90a"
     std::uint32_t shader_engines = 0, cus_per_engine = 0, simds_per_cu = 0;
+    std::string timing;              ///< "modelled" or "hardware"
     std::uint32_t compute_units = 0; ///< working ones; 0 = unknown (harvested ones are not counted)
-    std::string timing; ///< "modelled" or "hardware"
 };
 
 struct ContextInfo {
