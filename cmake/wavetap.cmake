@@ -57,6 +57,14 @@ function(wavetap_flags target)
   endif()
 endfunction()
 
+# A shared library finds all its symbols when it is linked. Not under sanitizers: clang keeps their
+# runtime in the program.
+function(wavetap_no_undefined target)
+  if(NOT WAVETAP_SANITIZE)
+    target_link_options(${target} PRIVATE -Wl,-z,defs)
+  endif()
+endfunction()
+
 # The folder with real traces and recorded streams; WAVETAP_DATA in the environment overrides.
 set(WAVETAP_DATA_DEFAULT "${PROJECT_SOURCE_DIR}/../shared/data" CACHE PATH
     "Real hardware traces and recorded command streams used by tests")
