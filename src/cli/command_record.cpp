@@ -1,26 +1,21 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-#include "base/units.hpp"
 #include "cli/gpu.hpp"
 #include "cli/plan.hpp"
 #include "cli/probe.hpp"
 #include "cli/process.hpp"
+#include "cli/recording.hpp"
 #include "cli/session.hpp"
 #include "cli/summary.hpp"
-#include "store/files.hpp"
-#include "store/trace_folder.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <memory>
 
 namespace wavetap::cli {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kFooter = R"(Examples:
   wavetap record --gpu soft:gfx90a -- ./saxpy
@@ -41,27 +36,12 @@ struct Options {
     JsonOption json;
 };
 
-/// The chip that will be traced, and what the program's environment needs for it.
-struct Target {
-    ChipShape chip;
-    Variables variables;
-};
-
-Result<Target> software_target(const Options& options) {
-    WAVETAP_TRY(const SoftwareGpu gpu, parse_gpu(options.gpu));
-    WAVETAP_TRY(ChipShape chip, software_chip(gpu.chips.front()));
-    Target target{std::move(chip), {}};
-    if (options.dry_run) return target;
-    WAVETAP_TRY(target.variables, software_gpu_variables(gpu));
-    return target;
-}
-
-Result<Target> hardware_target() {
+Result<TraceTarget> hardware_target() {
     if (!has_kernel_driver()) return no_gpu_error();
     WAVETAP_TRY(const ProbedRuntime runtime, probe_runtime({}));
     if (runtime.agents.empty()) return no_gpu_error();
     const ProbedAgent& agent = runtime.agents.front();
-    Target target;
+    TraceTarget target;
     target.chip.topology.gfx = agent.name;
     if (agent.shader_engines != 0) {
         target.chip.topology.engines_per_xcc = agent.shader_engines;
@@ -78,75 +58,11 @@ int target_status(const Error& error) {
     return usage ? kUsage : kFailed;
 }
 
-/// "wavetap-APP-N", the first N that is free.
-std::string default_dir(const std::string& program) {
-    std::string name = fs::path(program).filename().string();
-    for (char& c : name) {
-        if (static_cast<unsigned char>(c) <= ' ') c = '_';
-    }
-    for (int number = 1;; ++number) {
-        std::string dir = fmt::format("wavetap-{}-{}", name, number);
-        std::error_code code;
-        if (!fs::exists(fs::symlink_status(dir, code))) return dir;
-    }
-}
-
-Result<std::string> prepare_dir(const Options& options, const std::string& program) {
-    const std::string dir = options.dir.empty() ? default_dir(program) : options.dir;
-    std::error_code code;
-    if (fs::exists(fs::symlink_status(dir, code))) {
-        if (!options.force)
-            return Error{ErrorCode::kWrongState, "the folder exists already", dir,
-                         "name another one with -o, or add --force to replace the trace in it"};
-        WAVETAP_CHECK_OK(store::clear_folder(dir));
-    }
-    WAVETAP_CHECK_OK(store::make_directories(dir));
-    return dir;
-}
-
-Result<Variables> record_variables(const Options& options, const Plan& plan, const Target& target,
-                                   const std::string& tool, const std::string& dir) {
-    const std::string full_dir = fs::absolute(dir).lexically_normal().string();
-    const std::string config_path = full_dir + "/tool.json";
-    const std::string config = tool_config(plan, full_dir);
-    std::error_code code;
-    fs::remove(config_path, code);
-    WAVETAP_CHECK_OK(store::write_new_file(config_path, std::as_bytes(std::span(config))));
-    Variables variables = target.variables;
-    variables.emplace_back("WAVETAP_TOOL_CONFIG", config_path);
-    variables.emplace_back("HSA_TOOLS_LIB", prepended("HSA_TOOLS_LIB", tool, ' '));
-    variables.emplace_back("HSA_TOOLS_REPORT_LOAD_FAILURE", "1");
-    if (target.chip.modelled) variables.emplace_back("WAVETAP_DRIVER_DIR", full_dir);
-    if (options.truth) variables.emplace_back("WAVETAP_TRUTH_DIR", full_dir);
-    return variables;
-}
-
-/// A program that never loaded the runtime leaves no process folder: that is an empty trace.
-Result<store::TraceFolder> read_back(const std::string& dir) {
-    Result<store::TraceFolder> folder = store::open_folder(dir);
-    if (folder || folder.error().code != ErrorCode::kNotFound) return folder;
-    store::TraceFolder empty;
-    empty.dir = dir;
-    return empty;
-}
-
 Result<Summary> finish(const Options& options, const Plan& plan, const std::string& dir,
                        const std::vector<std::string>& program, int status) {
-    WAVETAP_TRY(const store::TraceFolder folder, read_back(dir));
-    WAVETAP_TRY(Summary summary, summarize(folder, plan));
-    summary.program = program;
-    summary.status = status;
-    const std::string json = summary_json(summary);
-    WAVETAP_CHECK_OK(store::write_summary(dir, json + "\n"));
-    if (options.json.wanted()) WAVETAP_CHECK_OK(write_json(options.json, json));
+    WAVETAP_TRY(Summary summary, finish_recording(plan, dir, program, status));
+    if (options.json.wanted()) WAVETAP_CHECK_OK(write_json(options.json, summary_json(summary)));
     return summary;
-}
-
-/// After a program that could not be started: the folder goes if nothing else is in it.
-void remove_unused_dir(const std::string& dir) {
-    std::error_code code;
-    fs::remove(dir + "/tool.json", code);
-    fs::remove(dir, code);
 }
 
 int dry_run(const Options& options, const Plan& plan, const ChipShape& chip) {
@@ -161,8 +77,8 @@ int record(const Options& options, const std::vector<std::string>& program) {
         return fail({ErrorCode::kInvalidArgument, "no program given", "",
                      "write it behind --, as in `wavetap record --gpu soft:gfx90a -- ./saxpy`"},
                     kUsage);
-    const Result<Target> target =
-        options.gpu.empty() ? hardware_target() : software_target(options);
+    const Result<TraceTarget> target =
+        options.gpu.empty() ? hardware_target() : software_target(options.gpu, options.dry_run);
     if (!target) return fail(target.error(), target_status(target.error()));
     const Result<Plan> plan = make_plan(options.record, target->chip);
     if (!plan) return fail(plan.error(), kUsage);
@@ -174,18 +90,19 @@ int record(const Options& options, const std::vector<std::string>& program) {
 
     const Result<std::string> tool = find_library(kToolLibrary);
     if (!tool) return fail(tool.error(), kFailed);
-    const Result<std::string> dir = prepare_dir(options, program.front());
-    if (!dir)
-        return fail(dir.error(), dir.error().code == ErrorCode::kWrongState ? kUsage : kFailed);
-    const Result<Variables> variables = record_variables(options, *plan, *target, *tool, *dir);
+    const std::string dir = options.dir.empty() ? default_trace_dir(program.front()) : options.dir;
+    if (const Result<void> made = prepare_trace_dir(dir, options.force); !made)
+        return fail(made.error(), made.error().code == ErrorCode::kWrongState ? kUsage : kFailed);
+    const Result<Variables> variables =
+        recording_variables(*plan, *target, *tool, dir, options.truth);
     if (!variables) return fail(variables.error(), kFailed);
 
     const Result<int> status = run_to_end(program, {*variables, options.json.on_stdout()});
     if (!status) {
-        remove_unused_dir(*dir);
+        remove_unused_dir(dir);
         return fail(status.error(), exit_code_of(status.error()));
     }
-    const Result<Summary> summary = finish(options, *plan, *dir, program, *status);
+    const Result<Summary> summary = finish(options, *plan, dir, program, *status);
     if (!summary) return fail(summary.error(), *status != 0 ? *status : kFailed);
     fmt::print(stderr, "{}", summary_text(*summary));
     if (*status == 0 && summary->captured() == 0 && !options.allow_empty)

@@ -51,6 +51,7 @@ void add_env(CLI::App& app, Session& session);
 void add_record(CLI::App& app, Session& session);
 void add_health(CLI::App& app, Session& session);
 void add_verify(CLI::App& app, Session& session);
+void add_soak(CLI::App& app, Session& session);
 void add_report(CLI::App& app, Session& session);
 void add_decode(CLI::App& app, Session& session);
 

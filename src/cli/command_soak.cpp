@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.hpp"
+#include "base/units.hpp"
+#include "cli/gpu.hpp"
+#include "cli/plan.hpp"
+#include "cli/process.hpp"
+#include "cli/recording.hpp"
+#include "cli/session.hpp"
+#include "cli/soak.hpp"
+#include "cli/words.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+namespace wavetap::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kProgram = "wavetap-soak-program";
+constexpr const char* kFooter = R"(Examples:
+  wavetap soak --gpu soft:gfx90a --contexts 40 --buffer 2MiB,1MiB --app-queues 10
+  wavetap soak --gpu soft:gfx90a --contexts 400 --buffer 1GiB,512MiB --app-queues 100 --json
+Runs a small program of its own that opens the queues and launches one kernel again and again, records
+it under N contexts with what really ran, and compares the two. Context i takes CU i mod 4, shader
+engines 0x1 or 0x3 by turns, SIMD i mod 4 and the sizes of --buffer by turns; every ninth records no
+instructions. The number of launches is contexts x window x rotations, so each context gets --rotations
+turns. The trace stays in the folder. WAVETAP_SOFTGPU_HBM (bytes of device memory) and
+WAVETAP_SOFTGPU_QUEUES (most queues) set the limits of the software GPU.
+Exit code 0 only if every context was captured in every rotation and nothing is missing, extra or
+different.)";
+
+struct Options {
+    std::string gpu = "soft:gfx90a", dir;
+    std::string app_queues = "10", rotations = "1";
+    RecordOptions record;
+    bool force = false;
+    JsonOption json;
+};
+
+Result<std::uint64_t> number_option(const std::string& text, const char* option,
+                                    std::uint64_t most) {
+    Result<std::uint64_t> value = parse_number(text);
+    if (value && (*value < 1 || *value > most))
+        value = Error{ErrorCode::kInvalidArgument, fmt::format("{} is outside 1..{}", *value, most),
+                      option, ""};
+    if (value) return value;
+    Error error = value.error();
+    error.where = option;
+    return error;
+}
+
+/// Everything that is settled before anything runs.
+struct Setup {
+    TraceTarget target;
+    Plan plan;
+    SoakRun run;
+};
+
+Result<Setup> set_up(const Options& options) {
+    Setup setup;
+    // "gfx90a" alone is the software GPU: no other one has a truth log.
+    const bool plain = !options.gpu.empty() && options.gpu.find(':') == std::string::npos;
+    const std::string gpu = plain ? "soft:" + options.gpu : options.gpu;
+    WAVETAP_TRY(const SoftwareGpu parsed, parse_gpu(gpu));
+    if (parsed.chips.size() != 1)
+        return Error{ErrorCode::kUnsupported, "soak uses one agent", "--gpu",
+                     "name one chip, e.g. --gpu soft:gfx90a"};
+    WAVETAP_TRY(setup.target, software_target(gpu, true));
+    WAVETAP_TRY(setup.plan, make_plan(options.record, setup.target.chip));
+    for (PlannedContext& context : setup.plan.contexts)
+        context.detail = context.id % 9 != 8;
+    SoakRun& run = setup.run;
+    WAVETAP_TRY(run.app_queues, number_option(options.app_queues, "--app-queues", 1000));
+    WAVETAP_TRY(run.rotations, number_option(options.rotations, "--rotations", 1000));
+    run.launches = setup.plan.contexts.size() * setup.plan.window * run.rotations;
+    if (run.launches > kMostSoakLaunches)
+        return Error{ErrorCode::kInvalidArgument,
+                     fmt::format("contexts x window x rotations is {}, more than {} launches",
+                                 run.launches, kMostSoakLaunches),
+                     "--window", ""};
+    return setup;
+}
+
+Result<std::string> find_soak_program() {
+    std::error_code code;
+    const fs::path self = fs::read_symlink("/proc/self/exe", code);
+    const fs::path path = self.parent_path() / kProgram;
+    if (fs::exists(path, code)) return path.string();
+    return Error{ErrorCode::kNotFound, std::string("the program ") + kProgram + " is missing",
+                 self.parent_path().string(),
+                 "it is built where libhsa-runtime-dev is installed: `./dev build release`"};
+}
+
+double seconds_since(const Clock& clock, TimePoint begin) {
+    return std::chrono::duration<double>(clock.now() - begin).count();
+}
+
+/// Records; an error of starting leaves no folder.
+Result<SoakAnswer> record(const Options& options, Setup& setup, const std::string& dir,
+                          const std::vector<std::string>& program, const std::string& tool) {
+    const SteadyClock clock;
+    WAVETAP_TRY(const Variables variables,
+                recording_variables(setup.plan, setup.target, tool, dir, true));
+    const TimePoint begin = clock.now();
+    const Result<int> status = run_to_end(program, {variables, options.json.on_stdout()});
+    if (!status) {
+        remove_unused_dir(dir);
+        return status.error();
+    }
+    SoakAnswer answer;
+    answer.run = setup.run;
+    answer.record_seconds = seconds_since(clock, begin);
+    WAVETAP_TRY(answer.summary, finish_recording(setup.plan, dir, program, *status));
+    if (*status != 0)
+        return Error{ErrorCode::kInternal, fmt::format("the program ended with {}", *status),
+                     program.front(), "what it said stands above; the trace is in " + dir};
+    const TimePoint recorded = clock.now();
+    WAVETAP_TRY(const store::TraceFolder folder, store::open_folder(dir));
+    WAVETAP_TRY(answer.verify, verify_folder(folder));
+    answer.verify_seconds = seconds_since(clock, recorded);
+    return answer;
+}
+
+int soak(const Options& options) {
+    Result<Setup> setup = set_up(options);
+    if (!setup) return fail(setup.error(), kUsage);
+    Result<TraceTarget> target = software_target("soft:" + setup->target.chip.topology.gfx, false);
+    if (!target) return fail(target.error(), kFailed);
+    setup->target = std::move(*target);
+    const Result<std::string> tool = find_library(kToolLibrary);
+    if (!tool) return fail(tool.error(), kFailed);
+    const Result<std::string> found = find_soak_program();
+    if (!found) return fail(found.error(), kFailed);
+    const std::string dir = options.dir.empty() ? default_trace_dir("soak") : options.dir;
+    if (const Result<void> made = prepare_trace_dir(dir, options.force); !made)
+        return fail(made.error(), made.error().code == ErrorCode::kWrongState ? kUsage : kFailed);
+
+    const std::vector<std::string> program = {*found, fmt::format("{}", setup->run.app_queues),
+                                              fmt::format("{}", setup->run.launches)};
+    const Result<SoakAnswer> answer = record(options, *setup, dir, program, *tool);
+    if (!answer) return fail(answer.error(), kNo);
+    fmt::print(options.json.on_stdout() ? stderr : stdout, "{}", soak_text(*answer));
+    if (options.json.wanted()) {
+        if (const auto written = write_json(options.json, soak_json(*answer)); !written)
+            return fail(written.error(), kUsage);
+    }
+    return answer->good() ? kGood : kNo;
+}
+
+} // namespace
+
+void add_soak(CLI::App& app, Session& session) {
+    CLI::App* command = app.add_subcommand("soak", "test many contexts with a program of its own");
+    const auto options = std::make_shared<Options>();
+    options->record.contexts = "400";
+    const auto add = [&](const char* name, std::string& value, const char* type, const char* text) {
+        command->add_option(name, value, text)->type_name(type);
+    };
+    add("--gpu", options->gpu, "soft:CHIP", "software GPU (default soft:gfx90a)");
+    add("--contexts", options->record.contexts, "N", "number of trace contexts (default 400)");
+    add("--mode", options->record.mode, "MODE", "as in `wavetap record` (default device)");
+    add("--buffer", options->record.buffer, "SIZE[,SIZE...]",
+        "sizes that the contexts take by turns (default 128MiB)");
+    add("--app-queues", options->app_queues, "N", "queues that the program opens (default 10)");
+    add("--window", options->record.window, "N",
+        "dispatches before the next context's turn (default 2)");
+    add("--rotations", options->rotations, "N", "turns of every context (default 1)");
+    add("-o", options->dir, "DIR", "trace folder (default wavetap-soak-N)");
+    command->add_flag("--force", options->force, "replace the trace in an existing folder");
+    add_json_option(*command, options->json);
+    command->footer(kFooter);
+    command->callback([options, &session] {
+        if (options->record.mode.empty()) options->record.mode = "device";
+        session.status = soak(*options);
+    });
+}
+
+} // namespace wavetap::cli

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The wavetap authors
+# SPDX-License-Identifier: MIT
+"""`wavetap soak`, by the real binaries; resources by the software driver's own count.
+usage: soak_test.py WAVETAP quick|long"""
+import glob
+import json
+import os
+import subprocess
+import sys
+
+import support
+
+SIZE = sys.argv.pop(2)
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+SLACK_PER_SLOT = 8 * KIB
+GRANULE = 2 * MIB  # the runtime takes device memory from the driver in pieces of this size
+LIMIT_SECONDS = 600
+
+
+class SoakTest(support.WavetapTest):
+    def soak(self, *options, env=None, status=0):
+        """Runs soak with --json and returns its answer."""
+        full_env = {k: v for k, v in os.environ.items()
+                    if not k.startswith('WAVETAP_') and k not in ('LD_PRELOAD', 'HSA_TOOLS_LIB')}
+        full_env.update(env or {})
+        result = subprocess.run(
+            [self.wavetap, 'soak', '--gpu', 'soft:gfx90a', '--force', '-o', 'trace', '--json=soak.json',
+             *options], cwd=self.folder, env=full_env, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=LIMIT_SECONDS)
+        print(result.stdout.splitlines()[-1] if result.stdout else result.stderr)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        with open(self.path('soak.json'), encoding='utf-8') as file:
+            return json.load(file)
+
+    def check_answer(self, answer, contexts, app_queues, largest, rotations=1):
+        """All captured, all verified, and shared resources only."""
+        self.assertEqual((answer['format'], answer['version'], answer['good']),
+                         ('wavetap-soak', 1, True))
+        self.assertEqual(len(answer['contexts']), contexts)
+        self.assertEqual(answer['captured'], contexts)
+        self.assertEqual(answer['rotated'], contexts)
+        self.assertEqual(answer['verified_contexts'], contexts)
+        self.assertEqual([c['runs'] for c in answer['contexts']], [rotations] * contexts)
+        self.assertEqual(answer['launches'], contexts * 2 * rotations)
+        self.assertEqual(answer['dispatches'], answer['launches'])
+        # Each context has waves of its engines in there, at the least.
+        self.assertGreater(answer['verify_passed'], contexts * rotations * 8)
+        self.assertEqual(answer['verify_failed'], 0)
+        driver = answer['driver']
+        self.assertEqual(driver['queues_by_owner']['wavetap'], 1)
+        self.assertEqual(driver['queues_by_owner']['application'], app_queues)
+        self.assertEqual((driver['queues_live'], driver['vram_bytes']), (0, 0))
+        agent = answer['agents'][0]
+        self.assertEqual((agent['contexts'], agent['queues_created']), (contexts, 1))
+        self.assertEqual((agent['runs'], agent['starts'], agent['stops']), (contexts * rotations,) * 3)
+        for name in ('refused', 'bytes_lost', 'gaps', 'deadline_misses'):
+            self.assertEqual(agent[name], 0, name)
+        # The slot plan of single-buffer contexts: one slot, as large as the largest.
+        self.assertEqual(agent['output_slots'], 1)
+        self.assertGreaterEqual(agent['output_bytes'], largest)
+        self.assertLessEqual(agent['output_bytes'], largest + SLACK_PER_SLOT)
+        self.assertLessEqual(agent['host_bytes_per_idle_context'], 1024)
+        self.assertGreater(agent['host_bytes_per_idle_context'], 0)
+        self.assertLessEqual(agent['threads'], 1 + agent['output_slots'])
+
+    def check_constant(self, once, again):
+        for name in ('queues_by_owner', 'queues_peak', 'vram_peak_bytes', 'buffer_objects_peak'):
+            self.assertEqual(once['driver'][name], again['driver'][name], name)
+        for name in ('output_bytes', 'staging_bytes', 'control_bytes', 'threads', 'queues_created'):
+            self.assertEqual(once['agents'][0][name], again['agents'][0][name], name)
+
+    def untraced_driver(self, app_queues):
+        """The driver's counts of the same program without wavetap."""
+        program = os.path.join(os.path.dirname(self.wavetap), 'wavetap-soak-program')
+        self.check(self.call('run', '--gpu', 'soft:gfx90a', '--', program, str(app_queues), '4',
+                             env={'WAVETAP_DRIVER_DIR': self.folder}), 0)
+        with open(glob.glob(self.path('driver-*.json'))[0], encoding='utf-8') as file:
+            return json.load(file)
+
+    def check_share(self, answer, app_queues):
+        """What the driver counts beyond the untraced program: one queue, one output slot."""
+        plain = self.untraced_driver(app_queues)
+        self.assertEqual(plain['queues_by_owner']['wavetap'], 0)
+        self.assertEqual(answer['driver']['queues_by_owner']['application'],
+                         plain['queues_by_owner']['application'])
+        more = answer['driver']['vram_peak_bytes'] - plain['vram_peak_bytes']
+        slot = answer['agents'][0]['output_bytes']
+        self.assertGreaterEqual(more, slot)
+        self.assertLessEqual(more, -(-slot // GRANULE) * GRANULE + SLACK_PER_SLOT)
+
+
+class Quick(SoakTest):
+    FORTY = ('--contexts', '40', '--buffer', '2MiB,1MiB', '--app-queues', '10')
+
+    def test_forty_contexts_and_three_rotations(self):
+        once = self.soak(*self.FORTY)
+        self.check_answer(once, 40, 10, 2 * MIB)
+        self.check_share(once, 10)
+        thrice = self.soak(*self.FORTY, '--rotations', '3')
+        self.check_answer(thrice, 40, 10, 2 * MIB, rotations=3)
+        self.check_constant(once, thrice)
+
+    def test_verify_agrees_and_some_contexts_have_no_instructions(self):
+        answer = self.soak('--contexts', '9', '--buffer', '1MiB', '--app-queues', '3')
+        result = self.call('verify', 'trace')
+        self.check(result, 0)
+        self.assertEqual(result.stdout.splitlines()[-1],
+                         f"{answer['verify_passed']} passed, 0 failed")
+        self.assertEqual(result.stdout.count('without detail'), 1)
+        self.assertRegex(result.stdout, r'context 8: .* without detail')
+
+    def test_damaged_trace_is_a_no(self):
+        self.soak('--contexts', '2', '--buffer', '1MiB', '--app-queues', '1')
+        largest = max(glob.glob(self.path('trace/proc-*/runs/*/*.att')), key=os.path.getsize)
+        with open(largest, 'r+b') as file:
+            file.seek(os.path.getsize(largest) // 2)
+            file.write(b'\0' * 64)
+        self.check(self.call('verify', 'trace'), 1)
+
+    def test_contexts_that_are_refused_are_a_no(self):
+        answer = self.soak('--contexts', '4', '--buffer', '1MiB,4GiB', '--app-queues', '2', status=1,
+                           env={'WAVETAP_SOFTGPU_HBM': '256MiB'})
+        self.assertEqual((answer['good'], answer['captured'], answer['rotated']), (False, 2, 2))
+
+    def test_queues_that_do_not_fit_are_worded(self):
+        result = self.call('soak', '--contexts', '2', '--buffer', '1MiB', '--app-queues', '20',
+                           env={'WAVETAP_SOFTGPU_QUEUES': '10'})
+        self.check(result, 1, 'the program ended with 1')
+        self.assertIn('hsa_queue_create', result.stderr)
+
+    def test_wrong_use(self):
+        for options, error in ((('--mode', 'dispatched'), "'dispatched' is not a mode (--mode)"),
+                               (('--contexts', '0'), '--contexts'),
+                               (('--app-queues', '0'), '0 is outside 1..1000 (--app-queues)'),
+                               (('--rotations', 'x'), '--rotations'),
+                               (('--window', '0'), '--window'),
+                               (('--contexts', '100000', '--window', '1000000'), 'more than 100000000'),
+                               (('--gpu', 'soft:gfx90a,gfx90a'), 'soak uses one agent'),
+                               (('--gpu', 'gfx9999'), 'gfx9999')):
+            with self.subTest(options=options):
+                self.check(self.call('soak', *options), 2, error)
+        os.mkdir(self.path('there'))
+        self.check(self.call('soak', '-o', 'there'), 2, 'the folder exists already', '--force')
+
+    def test_json_on_stdout_is_only_json(self):
+        result = self.call('soak', '--gpu', 'gfx90a', '--contexts', '2', '--buffer', '1MiB', '--json')
+        self.check(result, 0)
+        self.assertEqual(json.loads(result.stdout)['captured'], 2)
+        self.assertIn('soak: good: 2/2 contexts captured', result.stderr)
+        self.assertEqual(os.listdir(self.folder), ['wavetap-soak-1'])
+
+
+class Long(SoakTest):
+    LARGE = ('--buffer', '1GiB,512MiB', '--app-queues', '100')
+    LIMITS = {'WAVETAP_SOFTGPU_HBM': '64GiB', 'WAVETAP_SOFTGPU_QUEUES': '128'}
+
+    def test_four_hundred_contexts_and_three_rotations(self):
+        once = self.soak('--contexts', '400', *self.LARGE, env=self.LIMITS)
+        self.check_answer(once, 400, 100, GIB)
+        self.check_share(once, 100)
+        thrice = self.soak('--contexts', '400', *self.LARGE, '--rotations', '3', env=self.LIMITS)
+        self.check_answer(thrice, 400, 100, GIB, rotations=3)
+        self.check_constant(once, thrice)
+
+    def test_two_thousand_contexts(self):
+        few = self.soak('--contexts', '8', *self.LARGE, env=self.LIMITS)
+        many = self.soak('--contexts', '2000', *self.LARGE, env=self.LIMITS)
+        self.check_answer(many, 2000, 100, GIB)
+        # 1,992 more idle contexts cost neither device memory nor queues nor threads.
+        self.check_constant(few, many)
+
+
+if __name__ == '__main__':
+    del globals()['Long' if SIZE == 'quick' else 'Quick']
+    support.main()
