@@ -72,7 +72,7 @@ void idle_contexts(benchmark::State& state) {
     for (auto _ : state) {
         Session session;
         AgentHub::Options options;
-        options.engine.topology = {"gfx90a", 1, 8, 14, 4, 100'000'000};
+        options.engine.topology.gfx = "gfx90a";
         session.add_agent(std::make_unique<AgentHub>(
             std::make_unique<UntouchedBackend>(backend_calls), options, clock));
         const double before = resident_bytes();
