@@ -17,6 +17,7 @@ ARROWS = {
     'code': {'base'},
     'pm4': {'base'},
     'decode': {'base', 'sqtt', 'code'},
+    'compat': {'base', 'sqtt', 'code', 'decode'},
     'softgpu': {'base', 'sqtt', 'pm4', 'code'},
     'capture': {'base', 'pm4'},
     'store': {'base'},
@@ -27,7 +28,7 @@ ARROWS = {
     'cli': {'base', 'sqtt', 'code', 'pm4', 'decode', 'softgpu', 'capture', 'store', 'report'},
 }
 HSA_ALLOWED = {'rocr', 'tool', 'soak'}
-LIBRARY = {'base', 'sqtt', 'code', 'pm4', 'decode', 'capture', 'rocr', 'store', 'report'}
+LIBRARY = {'base', 'sqtt', 'code', 'pm4', 'decode', 'compat', 'capture', 'rocr', 'store', 'report'}
 ENDS_PROCESS = re.compile(r'\b(?:std::)?(?:abort|terminate|exit|_exit|quick_exit)\s*\(')
 PRINTS = re.compile(r'std::(?:cout|cerr)|\b(?:std::)?f?printf\s*\(|\bfmt::print\s*\(')
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')

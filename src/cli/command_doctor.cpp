@@ -102,6 +102,13 @@ Check library_check(const char* name, const char* file) {
     return {name, "missing", to_string(path.error()), path.error().hint};
 }
 
+// Recording and reading do without it.
+Check drop_in_check() {
+    Check check = library_check("drop-in", "wavetap/compat/librocprof-trace-decoder.so");
+    if (check.status == "missing") check.status = "absent";
+    return check;
+}
+
 void probe_software_gpu(Findings& findings) {
     Check check = library_check("software GPU", kSoftwareGpuLibrary);
     if (check.status == "ok") {
@@ -152,7 +159,8 @@ Findings examine() {
     findings.checks.push_back({"disassembler", "ok",
                                fmt::format("LLVM {}.{}.{}", version[0], version[1], version[2]),
                                ""});
-    findings.checks.push_back({"decoder", "ok", "gfx9: gfx90a, gfx942, gfx950", ""});
+    findings.checks.push_back({"decoder", "ok", "gfx9, gfx10, gfx11, gfx12, gfx1250", ""});
+    findings.checks.push_back(drop_in_check());
     findings.checks.push_back(
         {"limits", "info",
          fmt::format("open files {}, locked bytes {}, processes {}", limit_text(RLIMIT_NOFILE),

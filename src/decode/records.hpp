@@ -83,6 +83,7 @@ struct DispatchRecord {
     std::uint32_t threads[3] = {};
     std::uint32_t rsrc1 = 0, rsrc2 = 0;
     std::uint64_t packet_va = 0;
+    std::uint64_t offset_bytes = 0; ///< of the token that started it
 };
 
 /// Something that happened to the engine or the trace rather than to a wave.

@@ -95,6 +95,7 @@ void RegisterState::dispatch(StreamPoint at, QueueKey queue, std::uint32_t initi
     record.rsrc1 = rsrc1_;
     record.rsrc2 = rsrc2_;
     record.packet_va = std::uint64_t{state.packet_hi} << 32 | state.packet_lo;
+    record.offset_bytes = at.offset_bytes;
     sink_->dispatch(record);
 }
 

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The wavetap authors
+# SPDX-License-Identifier: MIT
+"""The drop-in decoder, loaded by a plain C program, gives the records of the golden files.
+usage: compat_test.py CLIENT LIBRARY DATA
+
+Twice for each blob: with instruction text from llvm-objdump through the caller's callback, and with
+the code object handed over. Synthetic streams are held against what AMD's decoder made of them."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+client, library, data = sys.argv[1:4]
+data = pathlib.Path(os.environ.get('WAVETAP_DATA') or data) / 'traces'
+OBJDUMP = shutil.which('llvm-objdump-19') or '/usr/lib/llvm-19/bin/llvm-objdump'
+CATEGORY = ['NONE', 'SMEM', 'SALU', 'VMEM', 'FLAT', 'LDS', 'VALU', 'JUMP', 'NEXT', 'IMMED', 'TRAP',
+            'MSG', 'BVH']
+STATE = ['EMPTY', 'IDLE', 'EXEC', 'WAIT', 'STALL']
+CPU = {'gfx950': 'gfx942', 'gfx1100': 'gfx1100', 'gfx1200': 'gfx1201'}  # LLVM 19 has no gfx950
+failures = []
+
+
+def run(*arguments):
+    result = subprocess.run([client, library, *map(str, arguments)], capture_output=True, text=True,
+                            timeout=60)
+    if result.returncode != 0:
+        raise SystemExit(f'{arguments}: status {result.returncode}: {result.stderr}')
+    return result.stdout
+
+
+def listing_of(elf, cpu, path):
+    text = subprocess.run([OBJDUMP, '-d', f'--mcpu={cpu}', elf], capture_output=True, text=True,
+                          check=True).stdout
+    rows = []
+    for line in text.split('\n'):
+        found = re.match(r'\s+(\S.*?)\s*// ([0-9A-F]+): ((?:[0-9A-F]{8} ?)+)', line)
+        if found:
+            rows.append(f'{found[2].lower()} {4 * len(found[3].split())} {found[1]}')
+    path.write_text('\n'.join(rows) + '\n')
+    return len(rows)
+
+
+def parse(text):
+    out = {}
+    wave = None
+    for row in text.split('\n'):
+        kind, *words = row.split(' ')
+        numbers = [int(word) for word in words]
+        if kind == 'wave':
+            wave = {'head': numbers, 'states': [], 'insts': []}
+            out.setdefault('wave', []).append(wave)
+        elif kind in ('state', 'inst'):
+            wave[kind + 's'].append(numbers)
+        elif kind:
+            out.setdefault(kind, []).append(numbers)
+    return out
+
+
+def check(where, what, got, want):
+    if got == want:
+        return
+    for a, b in zip(got, want):
+        if a != b:
+            failures.append(f'{where}: {what}: {a} is not {b}')
+            return
+    failures.append(f'{where}: {what}: {len(got)} records, not {len(want)}')
+
+
+def elf_address(pc, base):
+    return pc[0] if pc[1] else (pc[0] - base if pc[0] else 0)
+
+
+def take_barrier_waits(where, wave, golden, base):
+    """The ABI puts an instruction where the golden file only notes that one was passed."""
+    for number, (index, pc) in enumerate((w['before_inst'], w['pc']) for w in
+                                         golden.get('excluded_barrier_waits', [])):
+        row = wave['insts'].pop(index) if index < len(wave['insts']) else None
+        if row is None or row[0] != CATEGORY.index('IMMED') or \
+                elf_address(row[4:6], base) != int(pc, 16):
+            failures.append(f'{where}: barrier wait {number}: {row}, not at {pc}')
+
+
+def compare(where, got, golden, base, mode):
+    gfx9 = golden['generation'] == 'gfx9'
+    check(where, 'gfxip', got['gfxip'], [[int(re.sub(r'\D', '', golden['generation'])[:2]), 0]])
+    entry = (lambda w: int(w['entry_pc'], 16))
+    occupancy = []
+    for w in golden['waves']:
+        cu = w['cu'] if gfx9 else w['sa'] << 7 | w['cu']
+        occupancy.append([w['start'], 1, cu, w['simd'], w['slot'], entry(w), w['me'], w['pipe']])
+        occupancy.append([w['end'], 0, cu, w['simd'], w['slot'], entry(w), w['me'], w['pipe']])
+    full = [[r[0], r[1], r[2], r[3], r[4], r[5] + base if r[6] else r[5], r[7], r[8]]
+            for r in got.get('occupancy', [])]
+    check(where, 'occupancy', sorted(full), sorted(occupancy))
+    target = [golden['header'].get(key) for key in ('DSA', 'DWGP', 'DSIMD')]
+    waves = {(w['simd'], w['slot'], w['start']): w for w in golden['waves']
+             if ('wave_record_end' in w if gfx9 else
+                 [w['sa'], w['cu'], w['simd']] == target)}
+    found = got.get('wave', [])
+    check(where, 'waves', sorted((w['head'][1], w['head'][2], w['head'][7]) for w in found),
+          sorted(waves))
+    instructions = 0
+    for wave in found:
+        want = waves.get((wave['head'][1], wave['head'][2], wave['head'][7]))
+        if want is None:
+            continue
+        check(where, 'end', [wave['head'][8]], [want['wave_record_end'] if gfx9 else want['end']])
+        split = 'excluded_barrier_waits' in want
+        states = [[STATE[s], clocks] for s, clocks in wave['states']]
+        if split:
+            check(where, 'clocks', [sum(s[1] for s in states)],
+                  [sum(s[1] for s in want['timeline'])])
+        else:
+            check(where, 'timeline', states, want.get('timeline', []))
+        take_barrier_waits(where, wave, want, base)
+        rows = [[CATEGORY[i[0]], i[1], i[2], i[3], elf_address(i[4:6], base)]
+                for i in wave['insts']]
+        check(where, 'instructions', rows,
+              [[i['cat'], i['time'], i['dur'], i['stall'], int(i['pc'], 16) if i['pc'] else 0]
+               for i in want.get('instructions', [])])
+        if mode == 'handle' and any(i[5] != 7 for i in wave['insts'] if i[4]):
+            failures.append(f'{where}: an instruction without its code object')
+        instructions += len(rows)
+    check(where, 'dispatches',
+          [[r[0], r[1], r[2], r[3] + base if r[4] else r[3], r[5:8]] for r in
+           got.get('dispatch', [])],
+          [[d['time'], d['me'], d['pipe'], int(d['pc'], 16), d['threads']] for d in
+           golden['dispatches']])
+    check(where, 'realtime', got.get('realtime', []), golden['realtime'])
+    check(where, 'other SIMD', [[r[0], CATEGORY[r[1]], r[2]] for r in got.get('other', [])],
+          golden['other_simd'])
+    return instructions
+
+
+def real(scratch):
+    blobs = instructions = 0
+    for arch in CPU:
+        for folder in sorted(path.parent for path in (data / arch).rglob('meta.json')):
+            base = int(json.loads((folder / 'meta.json').read_text())['load_base'], 16)
+            listing = scratch / 'code.txt'
+            if listing_of(folder / 'code.elf', CPU[arch], listing) == 0:
+                raise SystemExit(f'{folder}: no instructions')
+            for blob in sorted(folder.glob('se*.att')):
+                golden = json.loads(blob.with_suffix('.golden.json').read_text())
+                for mode, code in (('callback', listing), ('handle', folder / 'code.elf')):
+                    got = parse(run(mode, blob, code, hex(base)))
+                    instructions += compare(f'{arch}/{folder.name}/{blob.stem} {mode}', got,
+                                            golden, base, mode)
+                blobs += 1
+            if folder.name.startswith('gemm'):
+                run('hazards', folder / 'se0.att')
+    return blobs, instructions
+
+
+def synthetic(scratch):
+    """Records that the real traces lack."""
+    empty = scratch / 'empty.txt'
+    empty.write_text('')
+    count = 0
+    for path in sorted((data / 'synthetic').glob('*.expected.json')):
+        name = path.name.split('.')[0]
+        want = json.loads(path.read_text())
+        got = parse(run('callback', path.with_name(name + '.att'), empty, '0'))
+        where = 'synthetic/' + name
+        check(where, 'gfxip', got['gfxip'], [[want['gfxip'], 0]])
+        check(where, 'shader data', got.get('shader', []), want['shaderdata'])
+        check(where, 'realtime', got.get('realtime', []), want['realtime'])
+        check(where, 'perf', got.get('perf', []), want['perf'])
+        check(where, 'frequency', got.get('frequency', []),
+              [[want['rt_frequency']]] if want['rt_frequency'] else [])
+        lost_time = name == 'gfx12_ext'  # AMD's gives a loss the time of the token after it
+        time = (lambda r: None if lost_time and r[1] == 6 else r[0])
+        check(where, 'events', [[time(r), *r[1:5]] for r in got.get('event', [])],
+              [[time(r), *r[1:4], r[5]] for r in want['events']])
+        check(where, 'occupancy', [r[:5] for r in got.get('occupancy', [])],
+              [r[:5] for r in want['occupancy']])
+        check(where, 'dispatches',
+              [[r[0], r[1], r[2], r[5:8], r[8], r[9], r[10], r[11], r[12]] for r in
+               got.get('dispatch', [])],
+              [[d['time'], d['me'], d['pipe'], d['dim'], d['user_sgprs'], d['vgprs'], d['sgprs'],
+                d['lds'], d['flags']] for d in want['dispatches']])
+        infos = {i[0] for i in got.get('info', [])} - {2}  # no code was given here
+        check(where, 'infos', sorted(infos), sorted(want['info']))
+        count += 1
+    return count
+
+
+if not data.is_dir():
+    print(f'REAL TRACES MISSING: set WAVETAP_DATA (looked in {data})')
+    sys.exit(1 if os.environ.get('CI') else 77)
+with tempfile.TemporaryDirectory() as scratch_name:
+    scratch_path = pathlib.Path(scratch_name)
+    decoded, placed = real(scratch_path)
+    streams = synthetic(scratch_path)
+print('\n'.join(failures[:20]))
+print(f'{decoded} real blobs (each decoded twice), {placed} instructions, {streams} streams, '
+      f'{len(failures)} differences')
+sys.exit(1 if failures or decoded == 0 or placed == 0 or streams == 0 else 0)
