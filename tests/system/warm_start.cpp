@@ -65,8 +65,18 @@ int main(int argc, char** argv) {
             MUST(wavetap_context_stop(session, context));
         }
     };
-    for (int i = 0; i < 5; ++i)
+    for (int i = 0; i < 4; ++i)
         round();
+    // While one context owns the agent the other is told so at once; later it starts as ever.
+    MUST(wavetap_context_start(session, contexts[0]));
+    const wavetap_status second = wavetap_context_start(session, contexts[1]);
+    if (second != WAVETAP_STATUS_BUSY) {
+        std::printf("warm_start: a second context got status %d, not busy\n", second);
+        return 1;
+    }
+    MUST(wavetap_context_stop(session, contexts[0]));
+    MUST(wavetap_context_start(session, contexts[1]));
+    MUST(wavetap_context_stop(session, contexts[1]));
     const int rounds = std::atoi(argv[2]);
     const std::string maps_before = maps();
     const auto used_before = mallinfo2().uordblks;
