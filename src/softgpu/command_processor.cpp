@@ -3,6 +3,7 @@
 #include "softgpu/command_processor.hpp"
 
 #include "base/units.hpp"
+#include "softgpu/compare.hpp"
 #include "softgpu/thread_trace_unit.hpp"
 #include "softgpu/timing.hpp"
 
@@ -37,25 +38,6 @@ enum Space : std::uint32_t {
 
 std::uint64_t join(std::uint32_t low, std::uint32_t high) {
     return std::uint64_t{high} << 32 | low;
-}
-
-bool holds(std::uint32_t function, std::uint32_t value, std::uint32_t reference) {
-    switch (function) {
-    case 0:
-        return true;
-    case 1:
-        return value < reference;
-    case 2:
-        return value <= reference;
-    case 3:
-        return value == reference;
-    case 4:
-        return value != reference;
-    case 5:
-        return value >= reference;
-    default:
-        return value > reference;
-    }
 }
 
 bool is_broadcast(std::uint32_t grbm) {
@@ -362,7 +344,7 @@ Result<CommandRun::Step> CommandRun::wait_reg_mem(const Packet& packet, std::uin
         value = registers_->read(*target_, xcc_, reg);
         what = "register " + register_text(reg);
     }
-    if (holds(function, value & mask, reference))
+    if (poll_holds(function, value & mask, reference))
         return Step{State::kRunning, timing::kPm4Packet, false};
     const std::uint64_t limit = on_memory ? timing::kWaitMemoryLimit : timing::kWaitRegisterLimit;
     if (waiting_since_ && now - *waiting_since_ >= limit) {

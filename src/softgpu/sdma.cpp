@@ -3,6 +3,7 @@
 #include "softgpu/sdma.hpp"
 
 #include "base/units.hpp"
+#include "softgpu/compare.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -31,25 +32,6 @@ constexpr std::uint32_t kCountMask = 0x3fffffff;
 
 std::uint32_t bits(std::uint32_t word, unsigned low, unsigned count) {
     return (word >> low) & ((1u << count) - 1u);
-}
-
-bool poll_passes(std::uint32_t function, std::uint32_t value, std::uint32_t reference) {
-    switch (function) {
-    case 0:
-        return true;
-    case 1:
-        return value < reference;
-    case 2:
-        return value <= reference;
-    case 3:
-        return value == reference;
-    case 4:
-        return value != reference;
-    case 5:
-        return value >= reference;
-    default:
-        return value > reference;
-    }
 }
 
 // The 32-bit forms are numbered 7.., the 64-bit forms 32 higher; both return the old value, which
@@ -338,8 +320,8 @@ SdmaQueue::Outcome SdmaQueue::poll() {
     const std::uint32_t value =
         std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(host))
             .load(std::memory_order_acquire);
-    return poll_passes(bits(packet_[0], 28, 3), value & packet_[4], packet_[3]) ? Outcome::kDone
-                                                                                : Outcome::kWait;
+    return poll_holds(bits(packet_[0], 28, 3), value & packet_[4], packet_[3]) ? Outcome::kDone
+                                                                               : Outcome::kWait;
 }
 
 SdmaQueue::Outcome SdmaQueue::atomic() {
