@@ -5,9 +5,9 @@
 #include "code/code_object.hpp"
 #include "pm4/thread_trace.hpp"
 #include "sqtt/gfx9_writer.hpp"
+#include "tests/support/temp_folder.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -414,13 +414,7 @@ TEST(VerifyBlobTest, AnyOneTokenLost_Fails) {
 
 class VerifyFolderTest : public ::testing::Test {
   protected:
-    void SetUp() override {
-        std::string name = std::filesystem::temp_directory_path() / "wavetap-verify-XXXXXX";
-        ASSERT_NE(::mkdtemp(name.data()), nullptr);
-        dir_ = name;
-        write_trace();
-    }
-    void TearDown() override { std::filesystem::remove_all(dir_); }
+    void SetUp() override { write_trace(); }
 
     void write_trace() {
         auto writer = std::move(store::FolderWriter::create(dir_, 42)).value();
@@ -461,7 +455,8 @@ class VerifyFolderTest : public ::testing::Test {
     }
 
     Folder folder_;
-    std::string dir_;
+    const test::TempFolder folder_of_test_;
+    const std::string& dir_ = folder_of_test_.path();
 };
 
 TEST_F(VerifyFolderTest, AsWritten_Good) {

@@ -5,9 +5,9 @@
 #include "pm4/packets.hpp"
 #include "pm4/thread_trace.hpp"
 #include "softgpu/chip_for_test.hpp"
+#include "tests/support/temp_folder.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <functional>
@@ -29,10 +29,7 @@ class Bench {
     using Patch = std::function<void(std::vector<std::uint32_t>&)>;
 
     Bench() : object_(code::CodeObject::load(WAVETAP_VERIFY_KERNELS).value()) {
-        std::string name = std::filesystem::temp_directory_path() / "wavetap-verify-XXXXXX";
-        EXPECT_NE(::mkdtemp(name.data()), nullptr);
-        dir_ = name;
-        writer_ = std::move(softgpu::TruthWriter::create(dir_ + "/truth.bin")).value();
+        writer_ = std::move(softgpu::TruthWriter::create(dir_ / "truth.bin")).value();
         const softgpu::ChipSpec spec = softgpu::Rig::small();
         rig_.emplace(spec, writer_.get());
         writer_->chip(0, "gfx90a");
@@ -45,7 +42,6 @@ class Bench {
         process_.code_objects.push_back(
             {1, 0, kLoadBase, object_.memory_bytes(), "file:///app", "code/1.elf", false});
     }
-    ~Bench() { std::filesystem::remove_all(dir_); }
     Bench(const Bench&) = delete;
     Bench& operator=(const Bench&) = delete;
 
@@ -103,7 +99,7 @@ class Bench {
     }
 
     code::CodeObject object_;
-    std::string dir_;
+    test::TempFolder dir_;
     std::unique_ptr<softgpu::TruthWriter> writer_;
     std::optional<softgpu::Rig> rig_;
     softgpu::Rig::Queue app_, hub_;
@@ -198,7 +194,7 @@ VerifyReport Bench::verify() {
     }
     rig_->chip.reset();
     writer_.reset();
-    const softgpu::Truth truth = softgpu::read_truth(dir_ + "/truth.bin").value();
+    const softgpu::Truth truth = softgpu::read_truth(dir_ / "truth.bin").value();
     VerifySources sources;
     sources.read = [&](const store::ChunkInfo& info) -> Result<std::vector<std::byte>> {
         return bytes_.at({info.run, info.se});

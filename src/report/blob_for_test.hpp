@@ -3,12 +3,9 @@
 #pragma once
 
 #include "report/blob.hpp"
-
-#include <gtest/gtest.h>
-#include <unistd.h>
+#include "tests/support/temp_folder.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 namespace wavetap::report {
@@ -17,29 +14,9 @@ inline std::string saxpy_path() {
     return std::string(WAVETAP_TESTDATA) + "/saxpy_gfx90a.elf";
 }
 
-/// A folder that vanishes with the test.
-class TemporaryFolder {
-  public:
-    TemporaryFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "wavetap-XXXXXX").string();
-        path_ = ::mkdtemp(name.data()) != nullptr ? name : "";
-        EXPECT_FALSE(path_.empty());
-    }
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    const std::string& path() const { return path_; }
-
-  private:
-    std::string path_;
-};
-
 /// One process with the saxpy program of src/code as code object 7, one context, one run.
 struct TestTrace {
-    TemporaryFolder folder_on_disk;
+    test::TempFolder folder_on_disk;
     store::TraceFolder folder;
 
     TestTrace() {

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 /// Everything that a real capture holds, recorded as our own folder.
 struct RealFolder {
-    TemporaryFolder disk;
+    test::TempFolder disk;
     std::uint64_t instructions = 0, latency = 0, stall = 0, waves = 0;
 
     explicit RealFolder(const fs::path& trace) {
@@ -131,7 +131,7 @@ TEST(FolderTest, HealthOfARealTrace) {
 }
 
 TEST(FolderTest, WhatIsMissingIsTold) {
-    TemporaryFolder disk;
+    test::TempFolder disk;
     auto writer = store::FolderWriter::create(disk.path(), 7);
     ASSERT_TRUE(writer);
     ASSERT_TRUE((*writer)->agent({0, "gfx90a", 8, 14, 4, "modelled"}));
@@ -166,7 +166,7 @@ TEST(FolderTest, WhatIsMissingIsTold) {
 }
 
 TEST(FolderTest, UnreadableBytesAreToldInTheirBlob) {
-    TemporaryFolder disk;
+    test::TempFolder disk;
     auto writer = store::FolderWriter::create(disk.path(), 7);
     ASSERT_TRUE(writer);
     ASSERT_TRUE((*writer)->agent({0, "gfx90a", 8, 14, 4, "modelled"}));

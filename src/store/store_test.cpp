@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/files.hpp"
 #include "store/trace_folder.hpp"
+#include "tests/support/temp_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -25,13 +26,7 @@ namespace fs = std::filesystem;
 
 class StoreTest : public ::testing::Test {
   protected:
-    void SetUp() override {
-        std::string pattern = fs::temp_directory_path() / "wavetap-store-XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        root_ = pattern;
-        dir_ = root_ + "/trace";
-    }
-    void TearDown() override { fs::remove_all(root_); }
+    void SetUp() override { dir_ = root_ / "trace"; }
 
     std::unique_ptr<FolderWriter> make_writer(int pid) {
         auto writer = FolderWriter::create(dir_, pid);
@@ -44,7 +39,7 @@ class StoreTest : public ::testing::Test {
         return folder ? *folder : TraceFolder{};
     }
 
-    std::string root_;
+    test::TempFolder root_;
     std::string dir_;
 };
 
@@ -308,19 +303,19 @@ TEST_F(StoreTest, NoTrace_IsNotFound) {
     const auto empty = open_folder(dir_);
     ASSERT_FALSE(empty);
     EXPECT_EQ(empty.error().code, ErrorCode::kNotFound);
-    spill(root_ + "/file", "x");
-    const auto file = open_folder(root_ + "/file");
+    spill(root_ / "file", "x");
+    const auto file = open_folder(root_ / "file");
     ASSERT_FALSE(file);
     EXPECT_EQ(file.error().code, ErrorCode::kNotFound);
     EXPECT_EQ(file.error().message, "this is not a folder");
 }
 
 TEST_F(StoreTest, FolderThatCannotBeMade_IsWorded) {
-    spill(root_ + "/file", "x");
-    const auto writer = FolderWriter::create(root_ + "/file/trace", 1);
+    spill(root_ / "file", "x");
+    const auto writer = FolderWriter::create(root_ / "file/trace", 1);
     ASSERT_FALSE(writer);
     EXPECT_EQ(writer.error().code, ErrorCode::kIo);
-    EXPECT_EQ(writer.error().where, root_ + "/file/trace");
+    EXPECT_EQ(writer.error().where, root_ / "file/trace");
 }
 
 TEST_F(StoreTest, Summary_IsReplacedWhole) {
@@ -329,7 +324,7 @@ TEST_F(StoreTest, Summary_IsReplacedWhole) {
     ASSERT_TRUE(write_summary(dir_, "{}"));
     EXPECT_EQ(slurp(dir_ + "/summary.json"), "{}");
     EXPECT_EQ(std::distance(fs::directory_iterator(dir_), fs::directory_iterator()), 1);
-    EXPECT_EQ(write_summary(root_ + "/none", "{}").error().code, ErrorCode::kIo);
+    EXPECT_EQ(write_summary(root_ / "none", "{}").error().code, ErrorCode::kIo);
 }
 
 TEST_F(StoreTest, ClearFolder_LeavesWhatIsNotOurs) {

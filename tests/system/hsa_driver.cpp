@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -333,42 +334,41 @@ void case_memory_limit(const Machine& m) {
     }
 }
 
-std::atomic<std::uint64_t> g_fault_address{0};
+std::promise<std::uint64_t> g_fault_address;
 
 void case_fault(const Machine& m) {
     CHECK(hsa_amd_register_system_event_handler(
         [](const hsa_amd_event_t* event, void*) {
             if (event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT &&
                 (event->memory_fault.fault_reason_mask & HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT))
-                g_fault_address = event->memory_fault.virtual_address;
+                g_fault_address.set_value(event->memory_fault.virtual_address);
             return HSA_STATUS_SUCCESS;
         },
         nullptr));
     constexpr std::uint64_t kNowhere = 0x6660000;
     std::uint8_t* target = allocate(m, m.host_pool, 65536);
     copy(m, target, reinterpret_cast<void*>(kNowhere), 65536, {}, make_signal(1), false, true);
-    for (int i = 0; i < 10'000 && g_fault_address == 0; ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT(g_fault_address / 4096 == kNowhere / 4096);
+    std::future<std::uint64_t> address = g_fault_address.get_future();
+    EXPECT(address.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
+    EXPECT(address.get() / 4096 == kNowhere / 4096);
 }
 
 void case_async_handler(const Machine& m) {
     static std::atomic<int> calls{0};
+    static std::promise<void> all_called;
     hsa_queue_t* queue = make_queue(m.gpus[0]);
     for (int i = 0; i < 50; ++i) {
         const hsa_signal_t done = make_signal(1);
         CHECK(hsa_amd_signal_async_handler(
             done, HSA_SIGNAL_CONDITION_LT, 1,
             [](hsa_signal_value_t, void*) {
-                ++calls;
+                if (++calls == 50) all_called.set_value();
                 return false;
             },
             nullptr));
         submit_barrier(queue, {}, done);
     }
-    for (int i = 0; i < 10'000 && calls != 50; ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT(calls == 50);
+    EXPECT(all_called.get_future().wait_for(std::chrono::seconds(10)) == std::future_status::ready);
     CHECK(hsa_queue_destroy(queue));
 }
 
