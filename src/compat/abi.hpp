@@ -163,9 +163,9 @@ struct Handle {
 /// Gives the next buffer; returns the bytes that are left, 0 = no buffer. The memory stays the
 /// caller's until the next call.
 using SeDataCallback = std::uint64_t (*)(std::uint8_t** data, std::uint64_t* size, void* user);
-/// Text of the instruction at `pc`. `text_size`: in, room; out, length without a terminator, or
-/// what is needed with kOutOfResources. `size_bytes`: of the instruction.
-using IsaCallback = Status (*)(char* text, std::uint64_t* text_size, std::uint64_t* size_bytes,
+/// Text of the instruction at `pc`. `size_bytes`: of the instruction. `text_size`: in, room; out,
+/// length without a terminator, or what is needed with kOutOfResources.
+using IsaCallback = Status (*)(char* text, std::uint64_t* size_bytes, std::uint64_t* text_size,
                                Pc pc, void* user);
 /// Records are valid during the call only. Its answer does not end a full parse.
 using RecordCallback = Status (*)(RecordType type, void* records, std::uint64_t count, void* user);

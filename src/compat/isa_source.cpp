@@ -11,7 +11,7 @@ decode::CodeLine IsaSource::fetch(std::uint64_t id, std::uint64_t address) {
     for (int attempt = 0; attempt < 2; ++attempt) {
         std::uint64_t length = text_.size();
         std::uint64_t size_bytes = 0;
-        const Status status = callback_(text_.data(), &length, &size_bytes, Pc{address, id}, user_);
+        const Status status = callback_(text_.data(), &size_bytes, &length, Pc{address, id}, user_);
         if (status == kOutOfResources && length > text_.size() && length <= kMostRoom) {
             text_.resize(static_cast<std::size_t>(length));
             continue;

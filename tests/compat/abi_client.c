@@ -146,7 +146,7 @@ static uint64_t next_buffer(uint8_t** data, uint64_t* size, void* user) {
     job->left = 0;
     return left;
 }
-static int isa(char* text, uint64_t* room, uint64_t* size, pc_t pc, void* user) {
+static int isa(char* text, uint64_t* size, uint64_t* room, pc_t pc, void* user) {
     job_t* job = user;
     ++job->asked;
     if (job->refuse) return job->refuse;
@@ -164,7 +164,7 @@ static int isa(char* text, uint64_t* room, uint64_t* size, pc_t pc, void* user) 
     }
     return 1;
 }
-static int endless(char* text, uint64_t* room, uint64_t* size, pc_t pc, void* user) {
+static int endless(char* text, uint64_t* size, uint64_t* room, pc_t pc, void* user) {
     (void)pc;
     ++((job_t*)user)->asked;
     memcpy(text, "s_unknown", 9);
