@@ -135,10 +135,12 @@ Result<void> check_ring(const TraceConfig& config) {
         return invalid(std::to_string(config.buffers) + " buffers were asked for, 1 to 16 work",
                        "buffers", "");
     if (config.buffers == 1) return {};
-    if (selected_count(config) != 1)
+    if (selected_count(config) != 1 && !config.several_engines)
         return invalid("a ring of " + std::to_string(config.buffers) + " buffers cannot serve " +
                            std::to_string(selected_count(config)) + " shader engines",
-                       "buffers", "select one shader engine, or use one buffer");
+                       "buffers",
+                       "select one shader engine, use one buffer, or ask for several engines at "
+                       "once by name");
     if (recorded(config))
         return invalid("aqlprofile of 2025 has no ring of buffers", "buffers",
                        "use one buffer, or wavetap's own streams");
@@ -189,7 +191,7 @@ class StreamBuilder {
     std::vector<std::uint32_t> start();
     std::vector<std::uint32_t> stop();
     std::vector<std::uint32_t> query();
-    std::vector<std::uint32_t> swap(std::uint64_t index);
+    std::vector<std::uint32_t> swap(std::uint32_t se, std::uint64_t index);
 
   private:
     void broadcast() { encoder_.set_uconfig(gfx9::kGrbmGfxIndex, gfx9::kGrbmBroadcast); }
@@ -221,9 +223,12 @@ class StreamBuilder {
     void select_engine(std::uint32_t se);
     void flush_control();
     void flush_output();
-    std::uint32_t only_engine() const {
-        return static_cast<std::uint32_t>(std::countr_zero(config_.se_mask));
+    /// Where the engine's part of every buffer of a ring begins.
+    std::uint64_t part(std::uint32_t se) const {
+        const std::uint64_t below = config_.se_mask & ((std::uint64_t{1} << se) - 1);
+        return static_cast<std::uint64_t>(std::popcount(below)) * capacity_;
     }
+    void store_query(std::uint32_t se);
     std::uint64_t used_control_bytes() const {
         return std::uint64_t{engine_count(topology_)} * layout_.entry_bytes;
     }
@@ -283,7 +288,7 @@ void StreamBuilder::arm(std::uint32_t se, std::uint64_t va) {
     encoder_.set_uconfig(gfx9::kSqThreadTraceCtrl, kCtrlResetBuffer);
     recorded_wait_idle();
     encoder_.set_uconfig(gfx9::kSqThreadTraceMode, ring ? kModeOn | kModeWrap : kModeOn);
-    if (ring) base(active_output(memory_, 1));
+    if (ring) base(active_output(memory_, 1) + part(se));
     end_xcc(block);
 }
 
@@ -353,33 +358,40 @@ void StreamBuilder::flush_output() {
         encoder_.acquire_mem(extra, config_.buffer_bytes);
 }
 
-std::vector<std::uint32_t> StreamBuilder::query() {
-    const std::uint32_t se = only_engine();
+void StreamBuilder::store_query(std::uint32_t se) {
     const std::uint64_t entry = memory_.control_va + engine_entry_offset(config_.dialect, se);
-    broadcast();
-    const std::size_t block = begin_xcc(se / topology_.engines_per_xcc);
-    select_engine(se);
     encoder_.copy_register_to_memory(gfx9::kSqThreadTraceStatus, entry + layout_.query_status);
     encoder_.copy_register_to_memory(gfx9::kSqThreadTraceWptr, entry + layout_.query_wptr);
-    end_xcc(block);
+}
+
+std::vector<std::uint32_t> StreamBuilder::query() {
+    broadcast();
+    for (std::uint32_t se = 0; se < engine_count(topology_); ++se) {
+        if (!selected(se)) continue;
+        const std::size_t block = begin_xcc(se / topology_.engines_per_xcc);
+        select_engine(se);
+        store_query(se);
+        end_xcc(block);
+    }
     broadcast();
     flush_control();
     return std::move(stream_);
 }
 
-std::vector<std::uint32_t> StreamBuilder::swap(std::uint64_t index) {
-    const std::uint32_t se = only_engine();
+std::vector<std::uint32_t> StreamBuilder::swap(std::uint32_t se, std::uint64_t index) {
     const std::uint32_t xcc = se / topology_.engines_per_xcc;
     broadcast();
     const std::size_t block = begin_xcc(xcc);
     select_engine(se);
-    base(active_output(memory_, index + 2));
     encoder_.copy_clock_to_memory(memory_.control_va +
                                   clock_entry_offset(topology_, config_.dialect, xcc) +
                                   layout_.swap_clock);
+    // As close to the new base as can be: a unit without room goes on as soon as it has one.
+    store_query(se);
+    base(active_output(memory_, index + 2) + part(se));
     end_xcc(block);
     broadcast();
-    encoder_.acquire_mem(active_output(memory_, index), config_.buffer_bytes);
+    encoder_.acquire_mem(active_output(memory_, index) + part(se), capacity_);
     flush_control();
     return std::move(stream_);
 }
@@ -549,11 +561,12 @@ build_query(const TraceTopology& topology, const TraceConfig& config, const Trac
 
 Result<std::vector<std::uint32_t>> build_swap(const TraceTopology& topology,
                                               const TraceConfig& config, const TraceMemory& memory,
-                                              std::uint64_t swap) {
+                                              std::uint32_t se, std::uint64_t swap) {
     WAVETAP_TRY(const std::uint64_t capacity, capacity_per_engine(topology, config));
     WAVETAP_CHECK_OK(check_memory(topology, config, memory));
     if (config.buffers < 2) return invalid("a swap needs a ring of buffers", "buffers", "");
-    return StreamBuilder(topology, config, memory, capacity).swap(swap);
+    WAVETAP_CHECK_OK(engine_offset(topology, config, se));
+    return StreamBuilder(topology, config, memory, capacity).swap(se, swap);
 }
 
 std::uint64_t active_output(const TraceMemory& memory, std::uint64_t swaps) {
@@ -622,7 +635,13 @@ void fill_vendor_packet(std::uint32_t (&packet)[16], std::uint64_t command_va,
 }
 
 QueryResult interpret_query(const TraceTopology&, std::uint32_t status, std::uint32_t wptr) {
-    return {(status & kStatusFull) != 0, (wptr >> 30) * 2};
+    QueryResult result;
+    result.needs_swap = (status & kStatusFull) != 0;
+    result.running = (status & kStatusBusy) != 0;
+    result.write_error = (status & kStatusUtcError) != 0;
+    result.read_offset_bytes = (wptr >> 30) * 2;
+    result.bytes = (wptr & kWptrMask) * kWptrUnit;
+    return result;
 }
 
 EngineResult interpret_control(const TraceTopology&, const TraceConfig&, std::uint32_t status,

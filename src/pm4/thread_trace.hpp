@@ -39,9 +39,12 @@ struct TraceConfig {
     std::uint32_t target_cu = 1;    ///< 0..15
     std::uint32_t simd_mask = 0xf;  ///< bit i = SIMD i
     std::uint64_t buffer_bytes = 0; ///< all selected engines together; each buffer of a ring
-    /// > 1: the hardware goes on in the next of this many buffers when one is full (kWavetap, one
-    /// engine). At most kMaxTraceBuffers.
+    /// > 1: the hardware goes on in the next of this many buffers when one is full (kWavetap). At
+    /// most kMaxTraceBuffers.
     std::uint32_t buffers = 1;
+    /// A ring may serve several engines: each has its part of every buffer and moves on by itself.
+    /// Not confirmed on silicon; AMD's own streams allow one engine.
+    bool several_engines = false;
     bool detail = true;        ///< false: occupancy only
     bool clock_markers = true; ///< constant-clock samples through USERDATA_3
     Dialect dialect = Dialect::kWavetap;
@@ -97,15 +100,16 @@ Result<std::vector<std::uint32_t>> build_start(const TraceTopology&, const Trace
 Result<std::vector<std::uint32_t>> build_stop(const TraceTopology&, const TraceConfig&,
                                               const TraceMemory&);
 
-/// Rings only: stores STATUS and WPTR of the engine while the trace runs (query_status and
-/// query_wptr). Errors: as build_start(), and kInvalidArgument without a ring.
+/// Rings only: stores STATUS and WPTR of every selected engine while the trace runs (query_status
+/// and query_wptr). Errors: as build_start(), and kInvalidArgument without a ring.
 Result<std::vector<std::uint32_t>> build_query(const TraceTopology&, const TraceConfig&,
                                                const TraceMemory&);
-/// Rings only: after the hardware moved on for the `swap`th time (from 0), names the buffer behind
-/// the one it fills now and flushes the one that it left, active_output(memory, swap). Errors: as
-/// build_query().
+/// Rings only: after engine `se` moved on for the `swap`th time (from 0), stores its STATUS and WPTR
+/// as a query does, names the buffer behind the one it fills now and flushes its part of the one
+/// that it left, active_output(memory, swap). Errors: as build_query(), and if `se` is not selected.
 Result<std::vector<std::uint32_t>> build_swap(const TraceTopology&, const TraceConfig&,
-                                              const TraceMemory&, std::uint64_t swap);
+                                              const TraceMemory&, std::uint32_t se,
+                                              std::uint64_t swap);
 /// The buffer that is being filled after `swaps` swaps: output_va, then the extra ones, and again.
 std::uint64_t active_output(const TraceMemory& memory, std::uint64_t swaps);
 
@@ -129,11 +133,15 @@ std::uint64_t gfx9_header(const TraceTopology&, const TraceConfig&, std::uint32_
 void fill_vendor_packet(std::uint32_t (&packet)[16], std::uint64_t command_va,
                         std::uint32_t dwords);
 
-/// What build_query()'s two words say.
+/// What STATUS and WPTR of an engine with a ring say: those of a query, of a swap, or of a stop.
 struct QueryResult {
     bool needs_swap = false; ///< the hardware has moved on
-    std::uint32_t read_offset_bytes =
-        0; ///< first valid byte of the buffer that it left: 0, 2, 4, 6
+    bool running = false;    ///< armed, or still writing
+    bool write_error = false;
+    /// Where the first whole token begins in the buffer that it left (without needs_swap: in the one
+    /// that it fills): 0, 2, 4, 6. The bytes before it end a token of the buffer before.
+    std::uint32_t read_offset_bytes = 0;
+    std::uint64_t bytes = 0; ///< in the buffer that it fills; its size = no room is left
 };
 QueryResult interpret_query(const TraceTopology&, std::uint32_t status, std::uint32_t wptr);
 

@@ -431,7 +431,7 @@ TEST(RingTest, Swaps_WalkTheBuffersAsTheHardwareDoes) {
     const std::uint64_t pending[] = {0x30000000, 0x10000000, 0x20000000, 0x30000000};
     const std::uint64_t retired[] = {0x10000000, 0x20000000, 0x30000000, 0x10000000};
     for (std::uint64_t swap = 0; swap < 4; ++swap) {
-        const auto stream = build_swap(kGfx942, config, memory, swap);
+        const auto stream = build_swap(kGfx942, config, memory, 4, swap);
         ASSERT_TRUE(stream);
         const Effects effects = run(kGfx942, *stream);
         EXPECT_EQ(base_of(effects), pending[swap]);
@@ -465,7 +465,38 @@ TEST(RingTest, Query_StoresStatusAndWptrBesideThoseOfStop) {
 
 TEST(RingTest, WithoutRing_QueryAndSwapRefused) {
     EXPECT_FALSE(build_query(kGfx90a, config_of(1, 64 * kMiB), kMemory));
-    EXPECT_FALSE(build_swap(kGfx90a, config_of(1, 64 * kMiB), kMemory, 0));
+    EXPECT_FALSE(build_swap(kGfx90a, config_of(1, 64 * kMiB), kMemory, 0, 0));
+}
+
+TEST(RingTest, SeveralEngines_OnlyByName_EachWithItsPart) {
+    TraceConfig config = config_of(0x5, 64 * kMiB);
+    config.buffers = 3;
+    const TraceMemory memory{0x10000000, 0x1000, {0x20000000, 0x30000000}};
+    EXPECT_FALSE(build_start(kGfx90a, config, memory));
+    config.several_engines = true;
+    const auto start = build_start(kGfx90a, config, memory);
+    ASSERT_TRUE(start);
+    const auto base_of = [](const Effects& effects, std::uint32_t se) {
+        return std::uint64_t{effects.regs.at({0, se}).at(gfx9::kSqThreadTraceBase)} << 12;
+    };
+    const Effects started = run(kGfx90a, *start);
+    EXPECT_EQ(base_of(started, 0), 0x20000000U);
+    EXPECT_EQ(base_of(started, 2), 0x20000000U + 32 * kMiB);
+    const auto query = build_query(kGfx90a, config, memory);
+    ASSERT_TRUE(query);
+    const Effects asked = run(kGfx90a, *query);
+    for (const std::uint32_t se : {0U, 2U}) {
+        EXPECT_EQ(asked.register_at.at(0x1000 + se * 64 + 32), 0xC33AU);
+        EXPECT_EQ(asked.register_at.at(0x1000 + se * 64 + 36), 0xC339U);
+    }
+    const auto swap = build_swap(kGfx90a, config, memory, 2, 0);
+    ASSERT_TRUE(swap);
+    const Effects swapped = run(kGfx90a, *swap);
+    EXPECT_EQ(base_of(swapped, 2), 0x30000000U + 32 * kMiB);
+    EXPECT_EQ(swapped.regs.size(), 1U) << "another engine was touched";
+    EXPECT_TRUE(covers(swapped, 0x10000000 + 32 * kMiB, 0x10000000 + 64 * kMiB));
+    EXPECT_EQ(swapped.register_at.at(0x1000 + 2 * 64 + 36), 0xC339U);
+    EXPECT_FALSE(build_swap(kGfx90a, config, memory, 1, 0)) << "engine 1 is not selected";
 }
 
 // ---- header, markers, read-back ----

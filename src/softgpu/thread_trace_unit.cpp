@@ -4,9 +4,11 @@
 
 #include "base/units.hpp"
 #include "pm4/packets.hpp"
+#include "sqtt/gfx9.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace wavetap::softgpu {
 
@@ -81,7 +83,8 @@ Result<void> ThreadTraceUnit::write_register(std::uint32_t reg, std::uint32_t va
     case kCtrl:
         if ((value & kCtrlReset) != 0) {
             report_drops();
-            offset_ = 0;
+            offset_ = left_bytes_ = 0;
+            token_rest_ = left_token_rest_ = 0;
             full_ = stopped_ = false;
             dropped_ = 0;
             if (armed_) note(writer_.begin(now), now);
@@ -127,7 +130,8 @@ std::uint32_t ThreadTraceUnit::read_register(std::uint32_t reg, std::uint64_t no
     if (armed_) drain(now);
     switch (index) {
     case kWptr:
-        return static_cast<std::uint32_t>(offset_ / kLineBytes) & 0x3FFFFFFF;
+        return (static_cast<std::uint32_t>(offset_ / kLineBytes) & 0x3FFFFFFF) |
+               (full_ ? left_token_rest_ : token_rest_) / 2 << 30;
     case kStatus:
         return (finish_done_ ? kStatusFinishDone : 0) | (write_error_ ? kStatusWriteError : 0) |
                (armed_ || now < busy_until_ ? kStatusBusy : 0) | (full_ ? kStatusFull : 0);
@@ -158,7 +162,7 @@ void ThreadTraceUnit::disarm(std::uint64_t now) {
     if ((regs_[kMode] & kModeAutoflush) != 0) pad();
     armed_ = false;
     report_drops();
-    record(TruthTraceEvent::Kind::kDisarm, now, offset_ / kLineBytes * kLineBytes);
+    record(TruthTraceEvent::Kind::kDisarm, now, written() / kLineBytes * kLineBytes);
     if (truth_ != nullptr) truth_->flush();
 }
 
@@ -249,17 +253,33 @@ void ThreadTraceUnit::compute_event(std::uint64_t now, std::uint32_t event) {
 
 bool ThreadTraceUnit::write(std::span<const std::byte> bytes) {
     if (stopped_) return false;
-    if (wraps()) {
-        if (offset_ + bytes.size() > capacity()) {
-            pad();
-            if (!flip()) return false;
-        }
-    } else if (offset_ + bytes.size() > capacity() - kLineBytes) {
+    if (wraps()) return write_ring(bytes);
+    if (offset_ + bytes.size() > capacity() - kLineBytes) {
         pad();
         full_ = stopped_ = true;
         return false;
     }
     return store(bytes);
+}
+
+// The tokens run on from slot to slot; one that does not fit is cut, unless there is no slot for the
+// rest: then it is dropped whole, so that the bytes in memory always are whole tokens.
+bool ThreadTraceUnit::write_ring(std::span<const std::byte> bytes) {
+    const std::uint64_t room = capacity() - offset_;
+    if (bytes.size() <= room) return store(bytes);
+    if (full_) {
+        pad();
+        stopped_ = true;
+        return false;
+    }
+    const auto first = bytes.first(static_cast<std::size_t>(room));
+    if (!first.empty() && !store(first)) return false;
+    flip();
+    std::uint64_t end = 0;
+    while (end < room)
+        end += sqtt::kGfx9Rows[std::to_integer<unsigned>(bytes[end]) & 0xF].bits / 8;
+    token_rest_ = static_cast<std::uint32_t>(end - room);
+    return store(bytes.subspan(first.size()));
 }
 
 // The active slot is full: go on in the pending one, unless that is itself still full.
@@ -269,6 +289,8 @@ bool ThreadTraceUnit::flip() {
         return false;
     }
     full_ = true;
+    left_bytes_ += offset_;
+    left_token_rest_ = std::exchange(token_rest_, 0);
     active_base_ = pending_base_;
     offset_ = 0;
     return true;

@@ -113,6 +113,8 @@ class ThreadTraceUnit final : private sqtt::TokenSink {
     void drain(std::uint64_t now);
     void put(const Pending& pending);
     bool flip();
+    bool write_ring(std::span<const std::byte> bytes);
+    std::uint64_t written() const { return left_bytes_ + offset_; }
     bool store(std::span<const std::byte> bytes);
     void pad();
     void note(bool taken, std::uint64_t now);
@@ -133,6 +135,10 @@ class ThreadTraceUnit final : private sqtt::TokenSink {
     std::uint64_t active_base_ = 0; ///< of the slot being written
     std::uint64_t pending_base_ = 0;
     std::uint64_t offset_ = 0;     ///< bytes in the active slot
+    std::uint64_t left_bytes_ = 0; ///< in the slots that were left, since the last reset
+    /// Bytes at the start of the active slot, and of the one left last, that end a token of the slot
+    /// before.
+    std::uint32_t token_rest_ = 0, left_token_rest_ = 0;
     std::uint64_t busy_until_ = 0; ///< tokens of the pipeline reach memory until here
     bool full_ = false;
     bool stopped_ = false; ///< nothing more fits until a reset (linear) or a new base (wrap)

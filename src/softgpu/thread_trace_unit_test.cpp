@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 
 namespace wavetap::softgpu {
 namespace {
@@ -204,6 +205,50 @@ TEST_F(ThreadTraceUnitTest, Wrap_GoesOnInThePendingBuffer_ThenDropsWhenBothAreFu
     EXPECT_TRUE(full()) << "the second buffer is the full one now";
     mode(kDisarm);
     EXPECT_GE(count(TokenType::kIssue, 128, kBuffer), 2U);
+}
+
+TEST_F(ThreadTraceUnitTest, Wrap_TokensRunOnFromBufferToBuffer) {
+    mode(kWrap);
+    set_base(kSecond);
+    const auto write_until_full = [&] {
+        while (!full()) {
+            one_issue();
+            unit_.user_data(now_, {1, 0, 0}, 0x12345678); // 6 bytes: the tokens do not fit evenly
+        }
+    };
+    std::vector<std::byte> joined;
+    std::set<std::uint32_t> offsets;
+    const auto take = [&](std::uint64_t va, std::uint64_t bytes) {
+        const std::byte* from = memory_.at(va, bytes, Access::kRead);
+        joined.insert(joined.end(), from, from + bytes);
+    };
+    const std::uint64_t slots[] = {kBuffer, kSecond};
+    for (unsigned i = 0; i < 12; ++i) {
+        write_until_full();
+        offsets.insert(get(gfx9::kSqThreadTraceWptr) >> 30);
+        take(slots[i % 2], kBytes);
+        set_base(slots[i % 2]);
+    }
+    mode(kDisarm);
+    take(slots[0], (get(gfx9::kSqThreadTraceWptr) & 0x3FFFFFFF) * 32);
+    EXPECT_GT(offsets.size(), 1U) << "no token was cut";
+    EXPECT_EQ(get(gfx9::kSqThreadTraceCntr), 0U);
+    // Every token from the first to the last byte is one that was written.
+    std::uint64_t at = 0, data = 0;
+    while (at < joined.size()) {
+        const unsigned id = std::to_integer<unsigned>(joined[at]) & 0xF;
+        ASSERT_TRUE(id == 0 || id == 1 || id == 10 || id == 12 || id == 13)
+            << "token " << id << " at " << at;
+        if (id == 12) {
+            std::uint32_t value = 0;
+            std::memcpy(&value, &joined[at + 2], 4);
+            ASSERT_EQ(value, 0x12345678U) << at;
+            ++data;
+        }
+        at += sqtt::kGfx9Rows[id].bits / 8;
+    }
+    EXPECT_EQ(at, joined.size());
+    EXPECT_GT(data, 1000U);
 }
 
 TEST_F(ThreadTraceUnitTest, UnmappedBuffer_IsAWriteError) {
