@@ -151,9 +151,7 @@ template <Generation kGen> class RdnaEngine {
 template <Generation kGen> void RdnaEngine<kGen>::advance(const Token& token) {
     if constexpr (kGen == Generation::kGfx1250) {
         if (token.type == TokenType::kValu) {
-            constexpr std::array<std::uint8_t, 16> kClocks{1, 2, 3, 4, 1, 2, 3, 4,
-                                                           1, 2, 3, 4, 1, 2, 1, 2};
-            time_ += kClocks[get<TokenType::kValu, FieldId::kWaveTime>(token)];
+            time_ += sqtt::kValuClocks[get<TokenType::kValu, FieldId::kWaveTime>(token)];
             return;
         }
     }
@@ -316,7 +314,7 @@ template <Generation kGen> void RdnaEngine<kGen>::instruction(const Token& token
     const std::uint32_t code = get<kToken, FieldId::kOp>(token);
     const OpRow& op = ops_[code];
     if constexpr (kGen == Generation::kGfx1250) {
-        if (code >= 10 && code <= 14) recent_.touch(slot);
+        if (code >= sqtt::kFirstListedOp && code <= sqtt::kLastListedOp) recent_.touch(slot);
     }
     if (op.kind == OpKind::kOther) {
         sink_.other_simd({at.time, op.category, op.cycles});
@@ -330,9 +328,8 @@ template <Generation kGen> void RdnaEngine<kGen>::instruction(const Token& token
 template <Generation kGen> void RdnaEngine<kGen>::valu(const Token& token, StreamPoint at) {
     static constexpr OpRow kValu{OpKind::kNormal, Category::kValu, OpSource::kReal, 1};
     if constexpr (kGen == Generation::kGfx1250) {
-        constexpr std::array<std::uint8_t, 16> kPlaces{0, 0, 0, 0, 1, 1, 1, 1,
-                                                       2, 2, 2, 2, 3, 3, 4, 4};
-        const int slot = recent_.use(kPlaces[get<TokenType::kValu, FieldId::kWaveTime>(token)]);
+        const int slot =
+            recent_.use(sqtt::kValuPlaces[get<TokenType::kValu, FieldId::kWaveTime>(token)]);
         if (slot >= 0)
             waves_.instruction(at, static_cast<unsigned>(slot), kValu);
         else

@@ -3,6 +3,7 @@
 #include "sqtt/gfx9_writer.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace wavetap::sqtt {
 namespace {
@@ -43,7 +44,7 @@ std::uint64_t raw_me(std::uint8_t me) {
 } // namespace
 
 struct Gfx9Writer::Batch {
-    std::array<std::byte, kGfx9MaxWrite> bytes{};
+    std::array<std::byte, kMaxTokenWrite> bytes{};
     std::size_t size = 0;
     unsigned tokens = 0;
 
@@ -109,6 +110,13 @@ bool Gfx9Writer::emit(std::uint64_t clock, TokenBits bits, unsigned size_bits) {
     insert(bits, {4, 4}, own_delta); // every token has its delta here; MISC's is longer
     batch.add(bits, size_bits);
     return send(batch, clock);
+}
+
+bool Gfx9Writer::put(std::uint64_t clock, const Token& token) {
+    TokenBits bits = token.bits;
+    const BitRange delta = find_row(Generation::kGfx9, token.type)->delta;
+    bits.low &= ~(((std::uint64_t{1} << delta.width()) - 1) << delta.lo);
+    return emit(clock, bits, token.size_bits);
 }
 
 bool Gfx9Writer::wave_start(std::uint64_t clock, const Gfx9WaveStart& start) {

@@ -3,24 +3,14 @@
 #pragma once
 
 #include "sqtt/gfx9.hpp"
+#include "sqtt/reader.hpp"
+#include "sqtt/token_sink.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace wavetap::sqtt {
-
-/// Where a writer's bytes go. One call carries whole tokens (at most kGfx9MaxWrite bytes) that
-/// belong together; a sink takes all of them or refuses.
-class TokenSink {
-  public:
-    virtual ~TokenSink() = default;
-    /// False: nothing was taken (the buffer is full).
-    virtual bool write(std::span<const std::byte> bytes) = 0;
-};
-
-inline constexpr std::size_t kGfx9MaxWrite = 32;
 
 struct Gfx9Wave {
     std::uint8_t cu = 0;   ///< 0..15
@@ -83,6 +73,10 @@ class Gfx9Writer {
                std::uint8_t sh = 0);
     bool perf(std::uint64_t clock, std::uint8_t cu, std::uint8_t bank,
               const std::array<std::uint16_t, 4>& counters, std::uint8_t sh = 0);
+
+    /// A token that a reader gave; its delta is replaced. Precondition: it is not a TIMESTAMP, and
+    /// no MISC of type kTime or kTimeReset.
+    bool put(std::uint64_t clock, const Token& token);
 
     std::uint64_t tokens() const { return tokens_; }   ///< taken by the sink, time tokens included
     std::uint64_t dropped() const { return dropped_; } ///< refused since creation

@@ -255,4 +255,14 @@ inline constexpr unsigned kMiscStallEnd = 5;
 inline constexpr unsigned kMiscThrottleBegin = 6;
 inline constexpr unsigned kMiscThrottleEnd = 7;
 
+/// gfx1250: what VALU's `wavetm` says. Clocks since the token before, and the place of the wave's
+/// slot in the list of the five used last.
+inline constexpr std::array<std::uint8_t, 16> kValuClocks{1, 2, 3, 4, 1, 2, 3, 4,
+                                                          1, 2, 3, 4, 1, 2, 1, 2};
+inline constexpr std::array<std::uint8_t, 16> kValuPlaces{0, 0, 0, 0, 1, 1, 1, 1,
+                                                          2, 2, 2, 2, 3, 3, 4, 4};
+/// gfx1250: INST codes that move their slot to the front of that list.
+inline constexpr unsigned kFirstListedOp = 10;
+inline constexpr unsigned kLastListedOp = 14;
+
 } // namespace wavetap::sqtt

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
+#include "sqtt/rdna_writer.hpp"
 #include "sqtt/reader.hpp"
 #include "sqtt/test_data.hpp"
 
@@ -17,24 +18,6 @@ TokenBits rebuild(const Token& token, const TokenRow& row) {
     return bits;
 }
 
-class Nibbles {
-  public:
-    void put(const TokenBits& bits, unsigned size_bits) {
-        for (unsigned bit = 0; bit < size_bits; bit += 4)
-            nibbles_.push_back(static_cast<std::uint8_t>(extract(
-                bits, {static_cast<std::uint8_t>(bit), static_cast<std::uint8_t>(bit + 3)})));
-    }
-    std::vector<std::byte> bytes() const {
-        std::vector<std::byte> out((nibbles_.size() + 1) / 2);
-        for (std::size_t i = 0; i < nibbles_.size(); ++i)
-            out[i / 2] |= static_cast<std::byte>(nibbles_[i] << (i % 2 * 4));
-        return out;
-    }
-
-  private:
-    std::vector<std::uint8_t> nibbles_;
-};
-
 struct Arch {
     const char* folder;
     Generation generation;
@@ -47,7 +30,7 @@ TEST_P(RealTraces, AreRebuiltByteForByte) {
     for (const auto& path : files) {
         auto bytes = test::read_bytes(path);
         TokenReader reader(GetParam().generation, bytes);
-        Nibbles out;
+        TokenPacker out;
         for (Token token; reader.next(token);) {
             ASSERT_NE(token.type, TokenType::kUnknown) << path << " bit " << token.offset_bits;
             const TokenRow* row = find_row(GetParam().generation, token.type);
@@ -74,7 +57,7 @@ TEST(RdnaTable, ReadsSeventyTwoBitTokensAtOddNibbles) {
     insert(bits, row->find(FieldId::kSlot).bits, 19);
     insert(bits, row->find(FieldId::kPc).bits, 0x5A123456789ABCULL);
     insert(bits, row->find(FieldId::kError).bits, 1);
-    Nibbles out;
+    TokenPacker out;
     out.put({0, 0}, 4);
     out.put(bits, row->bits);
     const auto bytes = out.bytes();
