@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <deque>
 #include <exception>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -20,7 +22,7 @@ namespace wavetap::capture {
 namespace {
 
 struct Request {
-    enum class Kind : std::uint8_t { kStart, kStop, kJob };
+    enum class Kind : std::uint8_t { kStart, kStop, kJob, kOpenLeases, kCloseLeases };
     Kind kind = Kind::kJob;
     RunRequest start;
     std::uint64_t run = 0;
@@ -45,6 +47,11 @@ Error busy_error(HubState state, std::uint32_t owner) {
                      ")",
                  "", "stop it first"};
 }
+
+struct Lease {
+    void* id = nullptr;
+    RunRequest request;
+};
 
 void block_signals_and_name(const std::string& name) {
     sigset_t all;
@@ -93,6 +100,15 @@ struct AgentHub::Core {
     Request* last WAVETAP_GUARDED_BY(mutex) = nullptr;
     std::vector<Request*> unused WAVETAP_GUARDED_BY(mutex);
     std::vector<std::unique_ptr<Request>> requests WAVETAP_GUARDED_BY(mutex);
+    LeaseClient* lease_client WAVETAP_GUARDED_BY(mutex) = nullptr;
+    std::deque<Lease> leases WAVETAP_GUARDED_BY(mutex);          ///< in the order of their turns
+    std::vector<void*> lost_leases WAVETAP_GUARDED_BY(mutex);    ///< told, not yet handled
+    std::optional<Lease> active_lease WAVETAP_GUARDED_BY(mutex); ///< whose turn it is
+    bool lease_armed WAVETAP_GUARDED_BY(mutex) = false;
+    bool lease_over WAVETAP_GUARDED_BY(mutex) = false; ///< the active one's stop has retired
+    bool admitting WAVETAP_GUARDED_BY(mutex) = false;
+    bool packets_left WAVETAP_GUARDED_BY(mutex) = true; ///< unless the owner says otherwise
+    LeaseStreams lease_streams WAVETAP_GUARDED_BY(mutex);
 
     bool on_thread() const { return thread_id.load() == std::this_thread::get_id(); }
 
@@ -143,7 +159,18 @@ struct AgentHub::Core {
     }
     std::uint64_t statistics_client_misses WAVETAP_GUARDED_BY(mutex) = 0;
 
-    Result<std::uint64_t> reserve(const RunRequest& request) WAVETAP_EXCLUDES(mutex);
+    bool lease_work() const WAVETAP_REQUIRES(mutex) {
+        if (state != HubState::kLeasing) return false;
+        return !lost_leases.empty() || lease_over || (!active_lease && !leases.empty());
+    }
+    Result<LeaseStreams> do_open_leases() WAVETAP_EXCLUDES(mutex);
+    void do_close_leases() WAVETAP_EXCLUDES(mutex);
+    void do_leases() WAVETAP_EXCLUDES(mutex);
+    void begin_lease(const Lease& lease) WAVETAP_EXCLUDES(mutex);
+    void end_lease(bool retired) WAVETAP_EXCLUDES(mutex);
+    void drop_lost_leases() WAVETAP_EXCLUDES(mutex);
+
+    Result<std::uint64_t> reserve(std::uint32_t context) WAVETAP_EXCLUDES(mutex);
     Result<RunSummary> do_start(const RunRequest& request, std::uint64_t run)
         WAVETAP_EXCLUDES(mutex);
     Result<RunSummary> do_stop(std::uint64_t run, bool deliver) WAVETAP_EXCLUDES(mutex);
@@ -154,7 +181,7 @@ struct AgentHub::Core {
     void thread_main() WAVETAP_EXCLUDES(mutex);
 };
 
-Result<std::uint64_t> AgentHub::Core::reserve(const RunRequest& request) {
+Result<std::uint64_t> AgentHub::Core::reserve(std::uint32_t context) {
     MutexLock lock(mutex);
     if (closing) return closed_error();
     if (owner_run != 0 || !next_state(state, HubEvent::kStart)) {
@@ -163,7 +190,7 @@ Result<std::uint64_t> AgentHub::Core::reserve(const RunRequest& request) {
     }
     change(HubEvent::kStart);
     owner_run = next_run++;
-    owner_context = request.context;
+    owner_context = context;
     return owner_run;
 }
 
@@ -232,6 +259,149 @@ void AgentHub::Core::do_marks() {
     answered.notify_all();
 }
 
+Result<LeaseStreams> AgentHub::Core::do_open_leases() {
+    auto streams = engine.open_leases();
+    MutexLock lock(mutex);
+    take_statistics();
+    if (!streams) {
+        change(HubEvent::kStartRefused);
+        owner_run = 0;
+        ++statistics.refused;
+        return streams;
+    }
+    change(HubEvent::kLeasesOpened);
+    streams->owner = owner_run;
+    lease_streams = *streams;
+    admitting = true;
+    return streams;
+}
+
+void AgentHub::Core::do_leases() {
+    drop_lost_leases();
+    bool over = false;
+    {
+        MutexLock lock(mutex);
+        over = active_lease && lease_over;
+        lease_over = false;
+    }
+    if (over) end_lease(true);
+    std::optional<Lease> next;
+    {
+        MutexLock lock(mutex);
+        if (!active_lease && !leases.empty()) {
+            next = std::move(leases.front());
+            leases.pop_front();
+            active_lease = next;
+        }
+    }
+    if (next) begin_lease(*next);
+}
+
+void AgentHub::Core::begin_lease(const Lease& lease) {
+    SlotPlan wanted;
+    std::uint64_t run = 0;
+    {
+        MutexLock lock(mutex);
+        wanted = plan;
+        run = next_run++;
+    }
+    silenced.store(false);
+    wanted.add(requirement_of(lease.request));
+    const auto armed = engine.begin_lease(lease.request, wanted, run);
+    LeaseClient* client = nullptr;
+    {
+        MutexLock lock(mutex);
+        take_statistics();
+        lease_armed = armed.has_value();
+        ++(lease_armed ? statistics.starts : statistics.refused);
+        client = lease_client;
+    }
+    client->lease_ready(lease.id, armed);
+}
+
+void AgentHub::Core::end_lease(bool retired) {
+    bool armed = false;
+    {
+        MutexLock lock(mutex);
+        armed = std::exchange(lease_armed, false);
+    }
+    Result<RunSummary> summary = RunSummary{};
+    if (armed) {
+        in_handler = true;
+        summary = engine.end_lease(retired);
+        in_handler = false;
+    }
+    LeaseClient* client = nullptr;
+    void* id = nullptr;
+    {
+        MutexLock lock(mutex);
+        take_statistics();
+        if (armed) ++statistics.stops;
+        client = lease_client;
+        id = active_lease->id;
+    }
+    client->lease_ended(id, summary);
+    MutexLock lock(mutex);
+    active_lease.reset();
+    answered.notify_all();
+}
+
+void AgentHub::Core::drop_lost_leases() {
+    bool active_lost = false;
+    std::vector<void*> dropped;
+    LeaseClient* client = nullptr;
+    {
+        MutexLock lock(mutex);
+        client = lease_client;
+        for (void* lost : std::exchange(lost_leases, {})) {
+            if (active_lease && active_lease->id == lost) active_lost = true;
+            const auto queued = std::find_if(leases.begin(), leases.end(),
+                                             [&](const Lease& lease) { return lease.id == lost; });
+            if (queued == leases.end()) continue;
+            dropped.push_back(lost);
+            leases.erase(queued);
+        }
+        if (active_lost) lease_over = false;
+    }
+    if (active_lost) end_lease(false);
+    for (void* lost : dropped)
+        client->lease_ended(lost,
+                            Error{ErrorCode::kUnavailable,
+                                  "the dispatch's queue ended before its trace began", "", ""});
+    MutexLock lock(mutex);
+    answered.notify_all();
+}
+
+void AgentHub::Core::do_close_leases() {
+    bool active = false, abandoned = false;
+    std::deque<Lease> left;
+    LeaseClient* client = nullptr;
+    {
+        MutexLock lock(mutex);
+        if (state != HubState::kLeasing) return;
+        admitting = false;
+        active = active_lease.has_value();
+        lease_over = false;
+        lost_leases.clear();
+        left = std::exchange(leases, {});
+        abandoned = std::exchange(packets_left, true) || active || !left.empty();
+        client = lease_client;
+        change(HubEvent::kStop);
+    }
+    if (active) end_lease(false);
+    // What was not told to be over may still be executed.
+    engine.close_leases(abandoned);
+    for (const Lease& lease : left)
+        client->lease_ended(lease.id, Error{ErrorCode::kTimeout,
+                                            "the trace ended before the dispatch's turn", "", ""});
+    MutexLock lock(mutex);
+    take_statistics();
+    change(engine.gpu_lost() ? HubEvent::kGpuLost : HubEvent::kDrained);
+    owner_run = 0;
+    lease_client = nullptr;
+    answered.notify_all();
+}
+
 Result<void> AgentHub::Core::ensure_thread(const std::shared_ptr<Core>& self) {
     if (thread.joinable()) return {};
     try {
@@ -268,6 +438,12 @@ void AgentHub::Core::serve(Request* request) {
     case Request::Kind::kStop:
         answer = do_stop(request->run, true);
         break;
+    case Request::Kind::kOpenLeases:
+        if (auto opened = do_open_leases(); !opened) answer = std::move(opened.error());
+        break;
+    case Request::Kind::kCloseLeases:
+        do_close_leases();
+        break;
     case Request::Kind::kJob:
         try {
             request->job();
@@ -302,30 +478,35 @@ void AgentHub::Core::thread_main() {
     for (;;) {
         Request* request = nullptr;
         std::uint64_t cancel = 0;
-        bool marks = false, quit = false;
+        bool marks = false, lease_step = false, quit = false;
         {
             MutexLock lock(mutex);
             const auto pending = [this]() WAVETAP_REQUIRES(mutex) {
-                return first != nullptr || cancelled_run != 0 || closing ||
+                return first != nullptr || cancelled_run != 0 || closing || lease_work() ||
                        (state == HubState::kRunning && marks_wanted > marked);
             };
             work.wait_until(mutex, clock.now() + std::chrono::hours(1), pending);
             cancel = std::exchange(cancelled_run, 0);
             marks = state == HubState::kRunning && marks_wanted > marked;
+            lease_step = lease_work();
             if (cancel == 0 && !marks) request = pop();
             quit = closing && cancel == 0 && !marks && request == nullptr;
         }
         if (cancel != 0) (void)do_stop(cancel, false);
         if (marks) do_marks();
+        if (lease_step) do_leases();
         if (request != nullptr) serve(request);
         if (quit) break;
     }
     std::uint64_t run = 0;
+    bool leasing = false;
     {
         MutexLock lock(mutex);
         run = state == HubState::kRunning ? owner_run : 0;
+        leasing = state == HubState::kLeasing;
     }
     if (run != 0) (void)do_stop(run, true);
+    if (leasing) do_close_leases();
     engine.shut_down();
     MutexLock lock(mutex);
     take_statistics();
@@ -353,7 +534,7 @@ Result<RunningTrace> AgentHub::start(const RunRequest& request) {
     Core& core = *core_;
     const bool inside = core.on_thread();
     if (inside && core.in_handler) return deadlock_error("start");
-    WAVETAP_TRY(const std::uint64_t run, core.reserve(request));
+    WAVETAP_TRY(const std::uint64_t run, core.reserve(request.context));
     if (inside) {
         if (auto done = core.do_start(request, run); !done) return std::move(done.error());
         return RunningTrace(this, run);
@@ -372,6 +553,76 @@ Result<RunningTrace> AgentHub::start(const RunRequest& request) {
     asked->run = run;
     if (auto answer = core.ask(asked); !answer) return std::move(answer.error());
     return RunningTrace(this, run);
+}
+
+Result<LeaseStreams> AgentHub::open_leases(std::uint32_t owner_context, LeaseClient& client) {
+    Core& core = *core_;
+    const bool inside = core.on_thread();
+    if (inside && core.in_handler) return deadlock_error("open_leases");
+    WAVETAP_CHECK_OK(core.reserve(owner_context));
+    {
+        MutexLock lock(core.mutex);
+        core.lease_client = &client;
+        auto thread = core.closing ? Result<void>(closed_error()) : core.ensure_thread(core_);
+        if (!thread) {
+            core.change(HubEvent::kStartRefused);
+            core.owner_run = 0;
+            ++core.statistics.refused;
+            return std::move(thread.error());
+        }
+        if (!inside) {
+            Request* asked = core.acquire();
+            asked->kind = Request::Kind::kOpenLeases;
+            auto answer = core.ask(asked);
+            if (!answer) return std::move(answer.error());
+            return core.lease_streams;
+        }
+    }
+    return core.do_open_leases();
+}
+
+Result<void> AgentHub::lease(void* lease, const RunRequest& request) {
+    MutexLock lock(core_->mutex);
+    if (core_->closing || !core_->admitting || core_->state != HubState::kLeasing)
+        return Error{ErrorCode::kWrongState, "no dispatch can be traced now", "", ""};
+    core_->leases.push_back({lease, request});
+    core_->work.notify_one();
+    return {};
+}
+
+void AgentHub::lease_retired(void* lease) {
+    MutexLock lock(core_->mutex);
+    if (!core_->active_lease || core_->active_lease->id != lease) return;
+    core_->lease_over = true;
+    core_->work.notify_one();
+}
+
+void AgentHub::lease_lost(void* lease) {
+    MutexLock lock(core_->mutex);
+    core_->lost_leases.push_back(lease);
+    core_->work.notify_one();
+}
+
+Result<void> AgentHub::close_leases(std::uint64_t owner, bool packets_left) {
+    Core& core = *core_;
+    if (core.on_thread()) return deadlock_error("close_leases");
+    MutexLock lock(core.mutex);
+    if (core.owner_run != owner || core.state != HubState::kLeasing || core.closing)
+        return Error{ErrorCode::kWrongState, "these leases are closed", "", ""};
+    core.admitting = false;
+    core.packets_left = packets_left;
+    const bool drained = core.answered.wait_until(
+        core.mutex, core.clock.deadline_after(core.options.engine.limits.drain),
+        [&]() WAVETAP_REQUIRES(core.mutex) {
+            return core.leases.empty() && !core.active_lease && core.lost_leases.empty();
+        });
+    Request* asked = core.acquire();
+    asked->kind = Request::Kind::kCloseLeases;
+    if (auto closed = core.ask(asked); !closed) return std::move(closed.error());
+    if (!drained)
+        return Error{ErrorCode::kTimeout, "dispatches did not end in time; their traces are lost",
+                     "", ""};
+    return {};
 }
 
 Result<RunSummary> AgentHub::stop(std::uint64_t run) {

@@ -44,6 +44,18 @@ class RunningTrace {
     std::uint64_t run_ = 0;
 };
 
+/// Who traces single dispatches. Called on the hub's thread, without a lock; must not wait. `lease`
+/// is what lease() was given.
+class LeaseClient {
+  public:
+    virtual ~LeaseClient() = default;
+    /// It is this lease's turn: let the GPU execute start stream, dispatch and stop stream. After an
+    /// error both streams do nothing, and the dispatch runs untraced between them.
+    virtual void lease_ready(void* lease, const Result<void>& armed) = 0;
+    /// The lease is over; of an armed one every chunk was delivered. The last word about a lease.
+    virtual void lease_ended(void* lease, const Result<RunSummary>& summary) = 0;
+};
+
 /// Owner of everything heavy of one agent: one queue, the output slots, landing and command memory,
 /// the code-object log, and one thread (made at the first start), which alone talks to the backend
 /// and calls chunk handlers. Resource; every method is thread safe.
@@ -66,6 +78,23 @@ class AgentHub {
     /// Errors: kBusy at once when a context owns the agent; kWouldDeadlock (from a chunk handler);
     /// kLimit, kUnavailable, kTimeout, kInvalidArgument, kUnsupported; kWrongState after close().
     Result<RunningTrace> start(const RunRequest& request);
+
+    /// Takes the agent for dispatch mode until close_leases(). `client` must outlive that. Where the
+    /// streams of all leases lie is told once; leases run one after the other, so they share them.
+    /// Errors: kBusy at once when a context runs or another owner has leases; those of start().
+    Result<LeaseStreams> open_leases(std::uint32_t owner_context, LeaseClient& client);
+    /// Puts a lease behind all others. Never waits. Call it when the GPU has come to the dispatch, so
+    /// that no lease waits for one behind it. Errors: kWrongState (no leases are open, or closing).
+    Result<void> lease(void* lease, const RunRequest& request);
+    /// The stop stream of the lease whose turn it is has retired. Never waits.
+    void lease_retired(void* lease);
+    /// The packets of this lease will never run (again): if it is its turn, the trace unit is
+    /// disarmed through the hub's own queue. Never waits.
+    void lease_lost(void* lease);
+    /// No more leases; waits for those that are left, ends the rest with an error, gives the agent
+    /// back. `packets_left`: the GPU may still execute the streams, so their memory is never freed. Errors: kTimeout (some were left: what the GPU may still execute does nothing);
+    /// kWrongState (not the owner); kWouldDeadlock (from the hub's thread).
+    Result<void> close_leases(std::uint64_t owner, bool packets_left);
 
     /// Runs `job` on the hub's thread, after what was asked for earlier; start() and
     /// RunningTrace::stop() may be called inside. Never waits. Errors: kWrongState after close(),

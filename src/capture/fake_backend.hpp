@@ -59,6 +59,8 @@ class FakeBackend final : public Backend {
     Result<void> copy_to_host(const HostMemory& to, std::uint64_t offset, std::uint64_t from_va,
                               std::uint64_t bytes, TimePoint deadline) override;
     std::uint64_t counter() override { return ++counter_; }
+    /// Executes a stream as a queue of the application would. Hub thread.
+    Result<void> run(const CommandBuffer& buffer) { return execute(buffer); }
 
   private:
     Result<void> execute(const CommandBuffer& buffer);

@@ -40,6 +40,19 @@ class HubEngine {
     /// Each selected engine gets exactly one END. An error means that the run ended but data are
     /// missing. Precondition: start() succeeded.
     Result<RunSummary> stop(bool deliver);
+    /// The fixed streams of leases, doing nothing. Errors: kLimit, kUnavailable.
+    Result<LeaseStreams> open_leases();
+    /// Puts a run into the streams of leases, with markers for all that is loaded. The client then
+    /// lets the GPU execute start and stop; nothing is waited for. After an error the streams do
+    /// nothing. Errors: those of start(). Preconditions: open_leases() succeeded, no run.
+    Result<void> begin_lease(const RunRequest& request, const SlotPlan& plan, std::uint64_t run);
+    /// As stop(), once the stop stream has retired, or (`retired` false) will not; then the trace
+    /// unit is disarmed through the hub's own queue. Precondition: begin_lease() succeeded.
+    Result<RunSummary> end_lease(bool retired);
+    /// The streams do nothing from now on. With `abandoned` the GPU may still read them: their
+    /// memory is never freed. Precondition: no run.
+    void close_leases(bool abandoned);
+
     /// Sends live markers for log entries before `until`. Errors: kTimeout, kUnavailable.
     Result<void> mark(MarkerLog::Position until);
     MarkerLog::Position marked() const { return marked_; }
@@ -77,6 +90,8 @@ class HubEngine {
                           RunSummary& summary);
     void lose_all(ChunkSink& sink);
     bool has_header() const;
+    Result<RunSummary> finish_run(Result<void> outcome, bool deliver);
+    void clear_lease_streams();
     void note_memory();
 
     std::unique_ptr<Backend> backend_;
@@ -89,6 +104,8 @@ class HubEngine {
     ControlArena arena_;
     GrowingHost landing_;
     GrowingHost replay_;
+    GrowingHost leases_;
+    std::uint32_t lease_start_dwords_ = 0, lease_stop_dwords_ = 0;
     std::vector<CommandBuffer> replay_buffers_;
     std::size_t replay_markers_ = 0;
     std::optional<MarkerLog::Position> replay_until_;

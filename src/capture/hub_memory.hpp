@@ -65,6 +65,10 @@ class ControlArena {
     Result<void> ensure();
     /// Precondition: ensure() succeeded. The streams stay until kStreams other pairs were asked for.
     Result<TraceStreams> streams(const pm4::TraceConfig& config, std::uint64_t output_va);
+    /// The words of a stream of ours.
+    const std::byte* at(const CommandBuffer& buffer) const {
+        return memory_.host + (buffer.va - memory_.va);
+    }
     void clear_control();
     std::span<const std::byte> control() const;
     /// Copies into the live-marker area. Precondition: the last one retired; size <= kLiveDwords.

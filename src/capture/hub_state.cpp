@@ -12,6 +12,8 @@ const char* hub_state_name(HubState state) noexcept {
         return "starting";
     case HubState::kRunning:
         return "running";
+    case HubState::kLeasing:
+        return "leasing";
     case HubState::kDraining:
         return "draining";
     case HubState::kFailed:

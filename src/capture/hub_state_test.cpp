@@ -22,6 +22,8 @@ TEST(HubStateTest, EveryPairOfStateAndEvent) {
         {{S::kFailed, E::kStart}, S::kStarting},
         {{S::kStarting, E::kStartRetired}, S::kRunning},
         {{S::kStarting, E::kStartRefused}, S::kIdle},
+        {{S::kStarting, E::kLeasesOpened}, S::kLeasing},
+        {{S::kLeasing, E::kStop}, S::kDraining},
         {{S::kStarting, E::kGpuLost}, S::kFailed},
         {{S::kRunning, E::kStop}, S::kDraining},
         {{S::kDraining, E::kDrained}, S::kIdle},
@@ -38,7 +40,7 @@ TEST(HubStateTest, EveryPairOfStateAndEvent) {
             }
             ++seen;
         }
-    EXPECT_EQ(seen, 30);
+    EXPECT_EQ(seen, 42);
 }
 
 // All event sequences up to length 12: two runs never overlap, a run that began can always end,
@@ -60,13 +62,14 @@ TEST(HubStateTest, NoSequenceOverlapsRunsOrLocksTheAgent) {
         all.insert(next_frontier.begin(), next_frontier.end());
         frontier = next_frontier;
     }
-    EXPECT_EQ(all.size(), 5u);
+    EXPECT_EQ(all.size(), 6u);
     for (const auto& start : all) {
         std::set<S> reached = {start.first};
         for (int depth = 0; depth < 5; ++depth)
             for (const S state : std::set<S>(reached))
                 for (const E event : kHubEvents)
                     if (const auto next = next_state(state, event)) reached.insert(*next);
+        EXPECT_TRUE(reached.count(S::kLeasing)) << hub_state_name(start.first);
         EXPECT_TRUE(reached.count(S::kRunning)) << hub_state_name(start.first);
         EXPECT_TRUE(reached.count(S::kIdle)) << hub_state_name(start.first);
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "capture/backend.hpp"
 #include "capture/chunk.hpp"
 #include "capture/slot_plan.hpp"
 #include "pm4/thread_trace.hpp"
@@ -25,6 +26,13 @@ inline Requirement requirement_of(const RunRequest& request) {
     return Requirement{request.config.buffer_bytes, request.buffers};
 }
 
+/// Where the streams of every lease of an agent lie: fixed while leases are open. What they do is
+/// written by the hub's thread just before a lease's gate opens; otherwise they do nothing.
+struct LeaseStreams {
+    std::uint64_t owner = 0; ///< for AgentHub::close_leases
+    CommandBuffer start, stop;
+};
+
 /// What a finished run delivered.
 struct RunSummary {
     std::uint64_t run = 0;
@@ -43,6 +51,7 @@ struct HubLimits {
     Duration marker = std::chrono::seconds(2);
     Duration request = std::chrono::seconds(120); ///< a client's wait for the hub's thread
     Duration close = std::chrono::seconds(30);
+    Duration drain = std::chrono::seconds(10); ///< of leases, when their owner closes
 };
 
 /// Counters of one agent; "agents" of the JSON contract.

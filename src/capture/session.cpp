@@ -143,6 +143,16 @@ Result<void> Session::start(ContextHandle context) {
     return {};
 }
 
+Result<RunRequest> Session::request(ContextHandle context) const {
+    MutexLock lock(mutex_);
+    const Record* record = find(context);
+    if (record == nullptr) return no_context();
+    if (record->state == State::kNew)
+        return Error{ErrorCode::kWrongState, "the context is not configured", "", ""};
+    return RunRequest{index_of(context), record->config, record->buffers, record->handler,
+                      record->user};
+}
+
 Result<RunSummary> Session::stop(ContextHandle context) {
     RunningTrace running;
     {

@@ -44,6 +44,8 @@ class Session {
     /// Success if it already runs. Errors: kNotFound, kWrongState (not configured), kBusy, and those
     /// of AgentHub::start.
     Result<void> start(ContextHandle context);
+    /// What a lease of this context needs. Errors: kNotFound, kWrongState (not configured).
+    Result<RunRequest> request(ContextHandle context) const;
     /// A context that does not run: success with run 0. Errors: kNotFound, kBusy (another thread
     /// starts or stops it), kWouldDeadlock, and those of RunningTrace::stop.
     Result<RunSummary> stop(ContextHandle context);

@@ -25,7 +25,8 @@ constexpr const char* kFooter = R"(Examples:
 Without --contexts and --sweep there is one context: shader engine 0, CU 1, all SIMDs (gfx10 and later:
 SIMD 0), 128 MiB. With --contexts N, context i takes CU i mod 4, shader engines 0x1 or 0x3 by turns and
 SIMD i mod 4, except what --cu, --se or --simd fix; sizes of --buffer are taken by turns. Contexts take
-turns every --window dispatches. This version has device mode only.
+turns every --window dispatches. With --mode dispatch each trace holds one dispatch: the first launch of
+each matching kernel in each context, or with --every-launch each of them. --window counts the same.
 Returns the program's exit code (128+n after signal n); 125 if wavetap failed or the program succeeded
 and nothing was captured; 126 / 127 if the program cannot be executed / is not there.)";
 
@@ -115,7 +116,8 @@ void add_trace_options(CLI::App& command, RecordOptions& record) {
                                 const char* text) {
         command.add_option(name, value, text)->type_name(type);
     };
-    add("--mode", record.mode, "MODE", "device (dispatch: in a later version)");
+    add("--mode", record.mode, "MODE",
+        "device (default): windows of dispatches; dispatch: single dispatches");
     add("--se", record.se, "MASK", "mask of shader engines, e.g. 0x3 (default 0x1)");
     add("--cu", record.cu, "N", "compute unit with instruction detail (default 1)");
     add("--simd", record.simd, "N[,N...]", "SIMD numbers, e.g. 0,2");
@@ -128,6 +130,8 @@ void add_trace_options(CLI::App& command, RecordOptions& record) {
     add("--window", record.window, "N", "dispatches before the next context's turn (default 2)");
     add("--kernel", record.kernel, "REGEX", "trace only kernels whose name has a match");
     add("--kernel-exclude", record.kernel_exclude, "REGEX", "and not those with this match");
+    command.add_flag("--every-launch", record.every_launch,
+                     "dispatch mode: trace each matching launch, not only a kernel's first one");
     command.add_flag("--no-detail", record.no_detail, "waves only, no instructions");
 }
 

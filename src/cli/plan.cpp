@@ -216,12 +216,13 @@ ordered_json contexts_json(const Plan& plan) {
 Result<Plan> make_plan(const RecordOptions& options, const ChipShape& chip) {
     Plan plan;
     plan.mode = options.mode.empty() ? "device" : options.mode;
-    if (plan.mode == "dispatch")
-        return Error{ErrorCode::kUnsupported, "dispatch mode is not in this version", "--mode",
-                     "leave --mode out: device mode traces windows of dispatches"};
-    if (plan.mode != "device")
+    if (plan.mode != "device" && plan.mode != "dispatch")
         return Error{ErrorCode::kInvalidArgument, "'" + plan.mode + "' is not a mode", "--mode",
-                     "the modes are device and (in a later version) dispatch"};
+                     "the modes are device and dispatch"};
+    if (options.every_launch && plan.mode != "dispatch")
+        return Error{ErrorCode::kInvalidArgument, "device mode traces windows, not launches",
+                     "--every-launch", "add --mode dispatch"};
+    plan.every_launch = options.every_launch;
     WAVETAP_TRY(plan.contexts, make_contexts(options, chip));
     if (!options.window.empty()) {
         WAVETAP_TRY(plan.window, number_option(options.window, "--window", 1, 1'000'000));
@@ -240,6 +241,7 @@ std::string tool_config(const Plan& plan, const std::string& dir) {
                                  {"contexts", contexts_json(plan)},
                                  {"window", plan.window},
                                  {"rotate", plan.rotate},
+                                 {"every_launch", plan.every_launch},
                                  {"kernel", plan.kernel},
                                  {"kernel_exclude", plan.kernel_exclude},
                                  {"timing", plan.modelled ? "modelled" : "hardware"},

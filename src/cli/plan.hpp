@@ -19,7 +19,7 @@ namespace wavetap::cli {
 struct RecordOptions {
     std::string mode, se, cu, simd, buffer, buffers, contexts, sweep, window;
     std::string kernel, kernel_exclude;
-    bool no_detail = false;
+    bool no_detail = false, every_launch = false;
 };
 
 /// The GPU that will be traced.
@@ -43,8 +43,9 @@ struct PlannedContext {
 struct Plan {
     std::string mode; ///< "device"
     std::vector<PlannedContext> contexts;
-    std::uint64_t window = 2; ///< dispatches before the next context takes over
-    bool rotate = false;      ///< more than one context
+    std::uint64_t window = 2;  ///< dispatches before the next context takes over
+    bool rotate = false;       ///< more than one context
+    bool every_launch = false; ///< dispatch mode
     std::string kernel, kernel_exclude;
     bool modelled = false;
 };

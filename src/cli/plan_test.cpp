@@ -125,7 +125,6 @@ struct Refused {
 
 TEST(PlanTest, BadValues_AreRefusedInWords) {
     const Refused table[] = {
-        {&RecordOptions::mode, "dispatch", "dispatch mode is not in this version", "--mode"},
         {&RecordOptions::mode, "x", "'x' is not a mode", "--mode"},
         {&RecordOptions::se, "0", "0 is outside 1..", "--se"},
         {&RecordOptions::se, "-1", "'-1' is not a number", "--se"},
@@ -188,6 +187,21 @@ TEST(PlanTest, ToolConfig_HasTheAgreedKeys) {
               nlohmann::json::parse(R"({"id":1,"agent":0,"se_mask":3,"cu":1,"simd_mask":2,)"
                                     R"("buffer_bytes":134217728,"buffers":1,"detail":true,)"
                                     R"("mode":"device"})"));
+}
+
+TEST(PlanTest, DispatchMode_ReachesContextsAndTool) {
+    RecordOptions options;
+    options.mode = "dispatch";
+    options.every_launch = true;
+    const auto config = nlohmann::json::parse(tool_config(plan_of(options), "/t"));
+    EXPECT_EQ(config["contexts"][0]["mode"], "dispatch");
+    EXPECT_EQ(config["every_launch"], true);
+}
+
+TEST(PlanTest, EveryLaunch_NeedsDispatchMode) {
+    RecordOptions options;
+    options.every_launch = true;
+    EXPECT_EQ(refusal_of(options).where, "--every-launch");
 }
 
 TEST(PlanTest, HundredThousandContexts_ArePlanned) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "rocr/interceptor.hpp"
 
+#include "pm4/thread_trace.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -10,12 +12,15 @@ namespace wavetap::rocr {
 
 namespace {
 
+constexpr std::uint32_t kVendorHeader = 1u << 8 | 2u << 9 | 2u << 11;
+constexpr std::uint32_t kBarrierBit = 1u << 8;
 constexpr std::uint32_t kTypeMask = 0xff;
 constexpr std::uint32_t kKernelDispatch = 2;
 constexpr std::uint32_t kBarrierAnd = 3;
 constexpr std::uint32_t kBarrierHeader = kBarrierAnd | 1u << 8 | 2u << 9 | 2u << 11;
 /// Room for what one dispatch may be expanded by.
 constexpr std::uint64_t kRingMargin = 32;
+constexpr std::uint64_t kExpansion = DispatchHooks::kFrontPackets + DispatchHooks::kBackPackets;
 /// As long as a program would wait for a full native ring, yet not for ever.
 constexpr auto kRoomLimit = std::chrono::seconds(60);
 
@@ -31,6 +36,14 @@ Packet barrier_packet(hsa_signal_t dependency, hsa_signal_t completion) {
     Packet packet;
     packet.words[0] = kBarrierHeader;
     std::memcpy(&packet.words[2], &dependency.handle, sizeof dependency.handle);
+    std::memcpy(&packet.words[14], &completion.handle, sizeof completion.handle);
+    return packet;
+}
+
+Packet vendor_packet(const capture::CommandBuffer& buffer, hsa_signal_t completion) {
+    Packet packet;
+    pm4::fill_vendor_packet(packet.words, buffer.va, buffer.dwords);
+    packet.words[0] |= kVendorHeader;
     std::memcpy(&packet.words[14], &completion.handle, sizeof completion.handle);
     return packet;
 }
@@ -59,27 +72,36 @@ hsa_status_t QueueInterceptor::create(hsa_agent_t agent, std::uint32_t size,
                                  group_segment_size, queue);
     const std::uint32_t most = agents_[static_cast<std::size_t>(index)].queue_max_packets;
     const std::uint32_t ring = std::min(std::max(size * 2, 256u), std::max(most, size));
+    auto record = std::make_unique<Queue>();
+    record->owner = this;
+    record->agent = static_cast<std::uint32_t>(index);
+    record->callback = callback;
+    record->callback_data = data;
     hsa_status_t status = hsa_.queue_intercept_create(
-        agent, ring, type, callback, data, private_segment_size, group_segment_size, queue);
+        agent, ring, type, on_error, record.get(), private_segment_size, group_segment_size, queue);
     if (status != HSA_STATUS_SUCCESS)
         return hsa_.queue_create(agent, size, type, callback, data, private_segment_size,
                                  group_segment_size, queue);
 
-    auto record = std::make_unique<Queue>();
-    record->owner = this;
-    record->agent = static_cast<std::uint32_t>(index);
     record->ring_packets = (*queue)->size;
     record->out.reserve(16);
+    record->back.reserve(DispatchHooks::kBackPackets);
     for (Progress& progress : record->progress)
         if (hsa_.signal_create(0, 0, nullptr, &progress.signal) != HSA_STATUS_SUCCESS)
             progress.signal = {};
-    MutexLock lock(mutex_);
-    record->note.queue_id = next_queue_++;
-    status = hsa_.queue_intercept_register(*queue, on_packets, record.get());
+    Queue& made = *record;
+    {
+        // Kept in any case: ROCr has its address for errors.
+        MutexLock lock(mutex_);
+        made.note.queue_id = next_queue_++;
+        all_.push_back(std::move(record));
+    }
+    hooks_.queue_created(made.agent, made.note);
+    status = hsa_.queue_intercept_register(*queue, on_packets, &made);
     // Without our handler an intercept queue passes packets on unchanged.
     if (status != HSA_STATUS_SUCCESS) return HSA_STATUS_SUCCESS;
-    live_[*queue] = record.get();
-    all_.push_back(std::move(record));
+    MutexLock lock(mutex_);
+    live_[*queue] = &made;
     return HSA_STATUS_SUCCESS;
 }
 
@@ -92,6 +114,8 @@ hsa_status_t QueueInterceptor::destroy(hsa_queue_t* queue) {
             live_.erase(found);
         }
     }
+    if (record != nullptr && handler_thread_.load() != std::this_thread::get_id())
+        hooks_.queue_ending(record->agent, record->note);
     const hsa_status_t status = hsa_.queue_destroy(queue);
     if (record == nullptr || status != HSA_STATUS_SUCCESS) return status;
     for (Progress& progress : record->progress) {
@@ -100,6 +124,12 @@ hsa_status_t QueueInterceptor::destroy(hsa_queue_t* queue) {
     }
     hooks_.queue_destroyed(record->agent, record->note);
     return status;
+}
+
+void QueueInterceptor::on_error(hsa_status_t status, hsa_queue_t* source, void* data) {
+    auto* queue = static_cast<Queue*>(data);
+    queue->owner->hooks_.queue_failed(queue->agent, queue->note);
+    if (queue->callback != nullptr) queue->callback(status, source, queue->callback_data);
 }
 
 void QueueInterceptor::on_packets(const void* packets, std::uint64_t count, std::uint64_t,
@@ -115,11 +145,19 @@ void QueueInterceptor::on_packets(const void* packets, std::uint64_t count, std:
 void QueueInterceptor::handle(Queue& queue, const Packet* packets, std::uint64_t count,
                               PacketWriter writer) {
     queue.out.clear();
+    const std::uint64_t most = queue.ring_packets - kRingMargin - 1;
     for (std::uint64_t i = 0; i < count; ++i) {
-        if ((packets[i].words[0] & kTypeMask) == kKernelDispatch)
-            hooks_.before_dispatch(queue.agent, queue.note, kernel_object_of(packets[i]),
-                                   queue.out);
+        queue.back.clear();
+        if ((packets[i].words[0] & kTypeMask) == kKernelDispatch) {
+            // One call of the writer must fit into the ring, however many packets came at once.
+            queue.note.room = queue.out.size() + (count - i) + kExpansion <= most;
+            hooks_.before_dispatch(queue.agent, queue.note, kernel_object_of(packets[i]), queue.out,
+                                   queue.back);
+        }
         queue.out.push_back(packets[i]);
+        if (queue.back.empty()) continue;
+        queue.out.back().words[0] |= kBarrierBit;
+        queue.out.insert(queue.out.end(), queue.back.begin(), queue.back.end());
     }
     wait_for_room(queue, queue.out.size() + 1);
     add_progress_packet(queue);

@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "base/mutex.hpp"
+#include "capture/backend.hpp"
 #include "rocr/agents.hpp"
 #include "rocr/hsa_table.hpp"
 
@@ -28,21 +29,35 @@ static_assert(sizeof(Packet) == 64);
 /// wait for it.
 Packet barrier_packet(hsa_signal_t dependency, hsa_signal_t completion);
 
+/// A vendor packet that runs `buffer` behind all earlier packets of its queue; then decrements
+/// `completion` (may be none). Later packets with the barrier bit wait for it.
+Packet vendor_packet(const capture::CommandBuffer& buffer, hsa_signal_t completion);
+
 /// What hooks keep for a queue between dispatches.
 struct QueueNote {
     std::uint64_t queue_id = 0; ///< counts from 1, never reused
     std::uint64_t value = 0;    ///< the hooks' own
+    bool room = false;          ///< at the moment: packets may be put behind the dispatch
 };
 
-/// Decides what goes in front of kernel dispatches. Called in the application's thread or ROCr's
+/// Decides what goes around kernel dispatches. Called in the application's thread or ROCr's
 /// single handler thread, with the queue's lock of ROCr held: must not wait for the GPU, a hub or a
 /// client.
 class DispatchHooks {
   public:
     virtual ~DispatchHooks() = default;
-    /// Appends packets that must come before this dispatch.
+    /// A queue was made, and nothing was written to it. In the application's thread, no lock held.
+    virtual void queue_created(std::uint32_t, QueueNote&) {}
+    /// The queue is about to be destroyed: may wait, with a deadline, for packets of the hooks. In the
+    /// application's thread, no lock held.
+    virtual void queue_ending(std::uint32_t, const QueueNote&) {}
+    /// The queue is in error: none of its packets will run any more. In ROCr's thread.
+    virtual void queue_failed(std::uint32_t, const QueueNote&) {}
+    /// Appends packets that must come before this dispatch and, at most kBackPackets and only where
+    /// `queue.room`, behind it; then the dispatch gets the barrier bit.
     virtual void before_dispatch(std::uint32_t agent, QueueNote& queue, std::uint64_t kernel_object,
-                                 std::vector<Packet>& front) = 0;
+                                 std::vector<Packet>& front, std::vector<Packet>& back) = 0;
+    static constexpr std::size_t kFrontPackets = 3, kBackPackets = 2;
     /// After the queue is gone: packets of it that had not run never will.
     virtual void queue_destroyed(std::uint32_t agent, const QueueNote& queue) = 0;
 };
@@ -79,10 +94,12 @@ class QueueInterceptor {
     struct Queue {
         QueueInterceptor* owner = nullptr;
         std::uint32_t agent = 0;
+        QueueErrorHandler callback = nullptr; ///< the application's
+        void* callback_data = nullptr;
         std::uint64_t ring_packets = 0;
         // The rest is used under ROCr's lock of the queue only.
         QueueNote note;
-        std::vector<Packet> out;
+        std::vector<Packet> out, back;
         std::array<Progress, kProgressSignals> progress{};
         std::size_t oldest = 0, in_flight = 0; ///< of the progress ring
         std::uint64_t written = 0, retired = 0, last_progress = 0;
@@ -90,6 +107,7 @@ class QueueInterceptor {
 
     static void on_packets(const void* packets, std::uint64_t count, std::uint64_t user_index,
                            void* data, PacketWriter writer);
+    static void on_error(hsa_status_t status, hsa_queue_t* source, void* data);
     void handle(Queue& queue, const Packet* packets, std::uint64_t count, PacketWriter writer);
     void collect_progress(Queue& queue);
     void wait_for_room(Queue& queue, std::uint64_t count);

@@ -80,9 +80,9 @@ Result<ContextConfig> parse_context(const json& object, const std::string& where
     WAVETAP_CHECK_OK(members.number("buffers", context.buffers));
     WAVETAP_CHECK_OK(members.boolean("detail", context.detail));
     WAVETAP_CHECK_OK(members.text("mode", context.mode));
-    if (context.mode != "device")
+    if (context.mode != "device" && context.mode != "dispatch")
         return Error{ErrorCode::kUnsupported, "mode \"" + context.mode + "\" is not known", where,
-                     "this version has device mode"};
+                     "the modes are device and dispatch"};
     return context;
 }
 
@@ -100,6 +100,7 @@ Result<ToolConfig> parse_config(const std::string& text, const std::string& wher
     WAVETAP_CHECK_OK(members.number("window", config.window));
     if (config.window == 0) return bad_member(where, "window", "at least 1");
     WAVETAP_CHECK_OK(members.boolean("rotate", config.rotate));
+    WAVETAP_CHECK_OK(members.boolean("every_launch", config.every_launch));
     WAVETAP_CHECK_OK(members.regex("kernel", config.kernel));
     WAVETAP_CHECK_OK(members.regex("kernel_exclude", config.kernel_exclude));
     WAVETAP_CHECK_OK(members.text("timing", config.timing));
@@ -115,8 +116,12 @@ Result<ToolConfig> parse_config(const std::string& text, const std::string& wher
         return bad_member(where, "contexts", "a list of at least one context");
     for (const json& object : *contexts) {
         WAVETAP_TRY(ContextConfig context, parse_context(object, where));
+        if (!config.contexts.empty() && context.mode != config.contexts.front().mode)
+            return Error{ErrorCode::kUnsupported, "contexts of both modes in one process", where,
+                         "record them one after the other"};
         config.contexts.push_back(std::move(context));
     }
+    config.mode = config.contexts.front().mode;
     return config;
 }
 

@@ -26,6 +26,8 @@ struct ToolConfig {
     std::uint64_t window = 2; ///< matching dispatches before the next context takes over
     bool rotate = false;
     std::string kernel, kernel_exclude; ///< regular expressions; empty = all / none
+    std::string mode = "device";        ///< that of all contexts
+    bool every_launch = false; ///< dispatch mode: not only a kernel's first one in each context
     std::string timing = "hardware";
     double deadline_scale = 1.0;
 };

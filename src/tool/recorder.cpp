@@ -119,6 +119,10 @@ void Recorder::begin_run(std::uint32_t index, std::size_t context_index,
         error(started.error());
         return;
     }
+    open_run(agent, context, first_dispatch);
+}
+
+void Recorder::open_run(Agent& agent, Context* context, std::uint64_t first_dispatch) {
     agent.running = context;
     agent.run = {};
     agent.run.id = next_run_.fetch_add(1);
@@ -131,15 +135,36 @@ void Recorder::end_run(std::uint32_t index, std::uint64_t last_dispatch) {
     Agent& agent = agents_[index];
     if (agent.running == nullptr) return;
     agent.run.last_dispatch = last_dispatch;
-    auto summary = session_.stop(agent.running->handle);
+    close_run(agent, session_.stop(agent.running->handle));
+}
+
+Result<capture::RunRequest> Recorder::lease_request(std::uint32_t agent,
+                                                    std::size_t context) const {
+    return session_.request(agents_[agent].contexts[context]->handle);
+}
+
+void Recorder::begin_lease(std::uint32_t index, std::size_t context, std::uint64_t dispatch) {
+    Agent& agent = agents_[index];
+    open_run(agent, agent.contexts[context].get(), dispatch);
+}
+
+void Recorder::end_lease(std::uint32_t index, const Result<capture::RunSummary>& summary) {
+    Agent& agent = agents_[index];
+    if (agent.running == nullptr) return;
+    agent.run.last_dispatch = agent.run.first_dispatch;
+    close_run(agent, summary);
+}
+
+void Recorder::close_run(Agent& agent, const Result<capture::RunSummary>& summary) {
     if (summary) {
         agent.run.start_counter = summary->start_counter;
         agent.run.end_counter = summary->end_counter;
     } else {
-        summary.error().message = "run " + std::to_string(agent.run.id) + " of context " +
-                                  std::to_string(agent.running->id) +
-                                  " is incomplete: " + summary.error().message;
-        error(summary.error());
+        Error incomplete = summary.error();
+        incomplete.message = "run " + std::to_string(agent.run.id) + " of context " +
+                             std::to_string(agent.running->id) +
+                             " is incomplete: " + incomplete.message;
+        error(incomplete);
     }
     keep(folder_->end_run(agent.run));
     agent.running = nullptr;

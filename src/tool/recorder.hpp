@@ -40,6 +40,12 @@ class Recorder {
     void begin_run(std::uint32_t agent, std::size_t context, std::uint64_t first_dispatch);
     void end_run(std::uint32_t agent, std::uint64_t last_dispatch);
 
+    /// Dispatch mode, on the hub's thread of `agent`: what a lease of its `context`th context needs;
+    /// begins and ends the run of one dispatch.
+    Result<capture::RunRequest> lease_request(std::uint32_t agent, std::size_t context) const;
+    void begin_lease(std::uint32_t agent, std::size_t context, std::uint64_t dispatch);
+    void end_lease(std::uint32_t agent, const Result<capture::RunSummary>& summary);
+
     /// Stores the object and marks it. Returns its id.
     std::uint64_t code_object_loaded(std::uint32_t agent, const rocr::LoadedCodeObject& object);
     void code_object_unloaded(std::uint32_t agent, std::uint64_t id);
@@ -71,6 +77,8 @@ class Recorder {
     explicit Recorder(std::unique_ptr<store::FolderWriter> folder) : folder_(std::move(folder)) {}
     Result<void> add_context(const ContextConfig& config);
     static void on_chunk(const capture::Chunk& chunk, void* user);
+    void open_run(Agent& agent, Context* context, std::uint64_t first_dispatch);
+    void close_run(Agent& agent, const Result<capture::RunSummary>& summary);
     void store_chunk(Agent& agent, const capture::Chunk& chunk);
     void keep(Result<void> written);
     std::string statistics_json();

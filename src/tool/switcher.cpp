@@ -42,7 +42,8 @@ rocr::Packet Switcher::wait_packet(Switch& target) {
 }
 
 void Switcher::before_dispatch(std::uint32_t index, rocr::QueueNote& queue,
-                               std::uint64_t kernel_object, std::vector<rocr::Packet>& front) {
+                               std::uint64_t kernel_object, std::vector<rocr::Packet>& front,
+                               std::vector<rocr::Packet>&) {
     Agent& agent = *agents_[index];
     const KernelTable::Kernel kernel = kernels_.find(kernel_object);
     const std::uint64_t number = recorder_.dispatch(index, kernel.name);

@@ -7,6 +7,7 @@
 #include "tool/kernels.hpp"
 #include "tool/recorder.hpp"
 #include "tool/rotation.hpp"
+#include "tool/tracer.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -22,22 +23,25 @@ namespace wavetap::tool {
 /// completion says that everything before it is done, and one that waits for a signal which the
 /// hub's thread releases once the next context's start has retired (or was refused). Queues that
 /// dispatch meanwhile get the second barrier, too. Nobody waits on the host side.
-class Switcher final : public rocr::DispatchHooks {
+class Switcher final : public Tracer {
   public:
     /// All references must outlive the process's last queue. ROCr's handler thread is made known to
     /// `*interceptor` once it is set.
     Switcher(const rocr::HsaFunctions& hsa, Recorder& recorder, const KernelTable& kernels,
              const ToolConfig& config, std::size_t agents);
     ~Switcher() override;
-    void set_interceptor(rocr::QueueInterceptor* interceptor) { interceptor_.store(interceptor); }
+    void set_interceptor(rocr::QueueInterceptor* interceptor) override {
+        interceptor_.store(interceptor);
+    }
 
     void before_dispatch(std::uint32_t agent, rocr::QueueNote& queue, std::uint64_t kernel_object,
-                         std::vector<rocr::Packet>& front) override;
+                         std::vector<rocr::Packet>& front,
+                         std::vector<rocr::Packet>& back) override;
     void queue_destroyed(std::uint32_t agent, const rocr::QueueNote& queue) override;
 
     /// Ends the run in progress of every agent and lets every waiting queue go. Waits for the hubs
     /// until `deadline`. Idempotent.
-    void finish(TimePoint deadline);
+    void finish(TimePoint deadline) override;
 
   private:
     struct Switch {

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "tool/tool.hpp"
 
+#include "tool/leaser.hpp"
+#include "tool/switcher.hpp"
+
 #include <unistd.h>
 
 #include <cstdlib>
@@ -39,11 +42,16 @@ Result<std::unique_ptr<Tool>> Tool::create(rocr::HsaTable table, const std::stri
         new Tool(std::move(table), std::move(config), std::move(agents), std::move(reader), scale));
     const rocr::HsaFunctions& hsa = tool->table_.functions();
     WAVETAP_TRY(tool->recorder_, Recorder::create(tool->config_, hsa, tool->agents_, tool->clock_));
-    tool->switcher_ = std::make_unique<Switcher>(hsa, *tool->recorder_, tool->kernels_,
-                                                 tool->config_, tool->agents_.size());
+    const std::size_t agent_count = tool->agents_.size();
+    if (tool->config_.mode == "dispatch")
+        tool->tracer_ = std::make_unique<Leaser>(hsa, *tool->recorder_, tool->kernels_,
+                                                 tool->config_, agent_count, tool->clock_);
+    else
+        tool->tracer_ = std::make_unique<Switcher>(hsa, *tool->recorder_, tool->kernels_,
+                                                   tool->config_, agent_count);
     tool->interceptor_ = std::make_unique<rocr::QueueInterceptor>(
-        hsa, tool->agents_, tool->recorder_->watched_agents(), *tool->switcher_, tool->clock_);
-    tool->switcher_->set_interceptor(tool->interceptor_.get());
+        hsa, tool->agents_, tool->recorder_->watched_agents(), *tool->tracer_, tool->clock_);
+    tool->tracer_->set_interceptor(tool->interceptor_.get());
     return tool;
 }
 
@@ -99,7 +107,7 @@ hsa_status_t Tool::destroy(hsa_executable_t executable) {
 void Tool::finalize() {
     if (!in_own_process() || finalized_.exchange(true)) return;
     interceptor_->stop();
-    switcher_->finish(clock_.deadline_after(kFinishLimit));
+    tracer_->finish(clock_.deadline_after(kFinishLimit));
     recorder_->finish();
 }
 

@@ -8,7 +8,7 @@
 #include "rocr/interceptor.hpp"
 #include "tool/kernels.hpp"
 #include "tool/recorder.hpp"
-#include "tool/switcher.hpp"
+#include "tool/tracer.hpp"
 
 #include <atomic>
 #include <memory>
@@ -49,7 +49,7 @@ class Tool {
     const int pid_;
     KernelTable kernels_;
     std::unique_ptr<Recorder> recorder_;
-    std::unique_ptr<Switcher> switcher_;
+    std::unique_ptr<Tracer> tracer_;
     std::unique_ptr<rocr::QueueInterceptor> interceptor_;
     std::atomic<bool> finalized_{false}; ///< the first caller finalizes
     Mutex mutex_;

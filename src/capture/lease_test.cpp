@@ -1,0 +1,383 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "base/mutex.hpp"
+#include "capture/agent_hub.hpp"
+#include "capture/fake_backend.hpp"
+#include "capture/params.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace wavetap::capture {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+/// Plays the application's queues: executes the streams of a lease at its turn.
+class Queues final : public LeaseClient {
+  public:
+    FakeBackend* gpu = nullptr;
+    AgentHub* hub = nullptr;
+    LeaseStreams streams;
+    bool retires = true; ///< set before the first lease
+
+    void lease_ready(void* lease, const Result<void>& armed) override {
+        EXPECT_TRUE(gpu->run(streams.start));
+        {
+            MutexLock lock(mutex_);
+            ready_.push_back(lease);
+            armed_.push_back(armed.has_value());
+            changed_.notify_all();
+        }
+        if (!retires) return;
+        EXPECT_TRUE(gpu->run(streams.stop));
+        hub->lease_retired(lease);
+    }
+    void lease_ended(void* lease, const Result<RunSummary>& summary) override {
+        MutexLock lock(mutex_);
+        ended_.push_back(lease);
+        good_.push_back(summary.has_value());
+        changed_.notify_all();
+    }
+    bool wait_ready(std::size_t count) {
+        MutexLock lock(mutex_);
+        return changed_.wait_until(
+            mutex_, std::chrono::steady_clock::now() + std::chrono::seconds(30),
+            [&]() WAVETAP_REQUIRES(mutex_) { return ready_.size() >= count; });
+    }
+    bool wait_ended(std::size_t count) {
+        MutexLock lock(mutex_);
+        return changed_.wait_until(
+            mutex_, std::chrono::steady_clock::now() + std::chrono::seconds(30),
+            [&]() WAVETAP_REQUIRES(mutex_) { return ended_.size() >= count; });
+    }
+    std::vector<void*> ready() {
+        MutexLock lock(mutex_);
+        return ready_;
+    }
+    std::vector<bool> armed() {
+        MutexLock lock(mutex_);
+        return armed_;
+    }
+    std::vector<void*> ended() {
+        MutexLock lock(mutex_);
+        return ended_;
+    }
+    std::vector<bool> good() {
+        MutexLock lock(mutex_);
+        return good_;
+    }
+
+  private:
+    Mutex mutex_;
+    CondVar changed_;
+    std::vector<void*> ready_ WAVETAP_GUARDED_BY(mutex_), ended_ WAVETAP_GUARDED_BY(mutex_);
+    std::vector<bool> armed_ WAVETAP_GUARDED_BY(mutex_), good_ WAVETAP_GUARDED_BY(mutex_);
+};
+
+struct Received {
+    std::vector<std::uint32_t> contexts; ///< of the chunks; hub thread until the hub is closed
+    std::uint64_t bytes = 0;
+};
+
+void receive(const Chunk& chunk, void* user) {
+    auto* received = static_cast<Received*>(user);
+    received->contexts.push_back(chunk.context);
+    received->bytes += chunk.data.size();
+}
+
+class LeaseTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        AgentHub::Options options;
+        options.engine.topology = topology_;
+        options.engine.limits.stop = std::chrono::milliseconds(100);
+        options.engine.limits.drain = std::chrono::milliseconds(100);
+        auto backend = std::make_unique<FakeBackend>(gpu_);
+        queues_.gpu = backend.get();
+        hub_ = std::make_unique<AgentHub>(std::move(backend), options, clock_);
+        queues_.hub = hub_.get();
+    }
+    void open() {
+        auto streams = hub_->open_leases(7, queues_);
+        ASSERT_TRUE(streams) << to_string(streams.error());
+        queues_.streams = *streams;
+    }
+    RunRequest request(std::uint32_t context, std::uint64_t bytes = kMiB) {
+        TraceParams params;
+        params.buffer_bytes = bytes;
+        params.se_mask = 1;
+        const auto valid = ValidatedParams::create(params, topology_);
+        EXPECT_TRUE(valid);
+        RunRequest made;
+        made.context = context;
+        made.config = valid->config();
+        made.handler = receive;
+        made.user = &received_;
+        return made;
+    }
+    void expect_nothing_held() {
+        hub_.reset();
+        EXPECT_EQ(gpu_.queues, 0);
+        EXPECT_EQ(gpu_.device_blocks, 0);
+        EXPECT_EQ(gpu_.host_blocks, 0);
+        EXPECT_EQ(gpu_.freed_while_armed, 0u);
+        EXPECT_FALSE(gpu_.armed);
+    }
+    void* id(std::size_t i) { return &ids_[i]; }
+
+    AgentTopology topology_{"gfx90a", 1, 8, 14, 4, 100'000'000};
+    FakeGpu gpu_;
+    Received received_;
+    SteadyClock clock_;
+    Queues queues_;
+    char ids_[100] = {};
+    std::unique_ptr<AgentHub> hub_;
+};
+
+TEST_F(LeaseTest, LeasesRunInTheOrderTheyCame_EachDeliveredBeforeTheNext) {
+    gpu_.wptr = 10;
+    open();
+    EXPECT_EQ(hub_->state(), HubState::kLeasing);
+    std::vector<void*> order;
+    for (std::uint32_t i = 0; i < 100; ++i) {
+        order.push_back(id(i));
+        ASSERT_TRUE(hub_->lease(id(i), request(i)));
+    }
+    ASSERT_TRUE(queues_.wait_ended(100));
+    EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+    EXPECT_EQ(queues_.ready(), order);
+    EXPECT_EQ(queues_.ended(), order);
+    EXPECT_EQ(queues_.good(), std::vector<bool>(100, true));
+    const HubStatistics statistics = hub_->statistics();
+    EXPECT_EQ(statistics.starts, 100u);
+    EXPECT_EQ(statistics.stops, 100u);
+    EXPECT_EQ(statistics.output_slots, 1u);
+    EXPECT_EQ(statistics.queues_created, 0u);
+    EXPECT_EQ(hub_->state(), HubState::kIdle);
+    expect_nothing_held();
+    ASSERT_EQ(received_.contexts.size(), 100u);
+    for (std::uint32_t i = 0; i < 100; ++i)
+        EXPECT_EQ(received_.contexts[i], i);
+    EXPECT_EQ(received_.bytes, 100u * (8 + 320));
+}
+
+TEST_F(LeaseTest, ClosingWaitsForWhatWasAdmitted_AndAnotherMayStartAtOnce) {
+    open();
+    for (std::uint32_t i = 0; i < 100; ++i)
+        ASSERT_TRUE(hub_->lease(id(i), request(i)));
+    ASSERT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+    EXPECT_EQ(queues_.ended().size(), 100u);
+    EXPECT_EQ(hub_->lease(id(0), request(0)).error().code, ErrorCode::kWrongState);
+    auto run = hub_->start(request(3));
+    ASSERT_TRUE(run);
+    EXPECT_TRUE(run->stop());
+    expect_nothing_held();
+}
+
+TEST_F(LeaseTest, OneOwnerAtATime_InAllFourCombinations) {
+    auto device = hub_->start(request(1));
+    ASSERT_TRUE(device);
+    EXPECT_EQ(hub_->start(request(2)).error().code, ErrorCode::kBusy);
+    EXPECT_EQ(hub_->open_leases(2, queues_).error().code, ErrorCode::kBusy);
+    EXPECT_TRUE(device->stop());
+    open();
+    const auto start = hub_->start(request(2));
+    ASSERT_FALSE(start);
+    EXPECT_EQ(start.error().code, ErrorCode::kBusy);
+    EXPECT_NE(start.error().message.find("context 7"), std::string::npos) << start.error().message;
+    EXPECT_EQ(hub_->open_leases(2, queues_).error().code, ErrorCode::kBusy);
+    EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+    EXPECT_EQ(hub_->close_leases(queues_.streams.owner, false).error().code,
+              ErrorCode::kWrongState);
+    open();
+    EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+    expect_nothing_held();
+}
+
+TEST_F(LeaseTest, BothModesFromManyThreads_NeverOverlap) {
+    std::atomic<int> won{0}, holders{0}, overlaps{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&, t] {
+            Queues own;
+            own.gpu = queues_.gpu;
+            own.hub = hub_.get();
+            for (int i = 0; i < 50; ++i) {
+                if (t % 2 == 0) {
+                    auto run = hub_->start(request(1));
+                    if (!run) continue;
+                    if (holders.fetch_add(1) != 0) ++overlaps;
+                    ++won;
+                    holders.fetch_sub(1);
+                    EXPECT_TRUE(run->stop());
+                } else {
+                    auto streams = hub_->open_leases(2, own);
+                    if (!streams) continue;
+                    if (holders.fetch_add(1) != 0) ++overlaps;
+                    ++won;
+                    holders.fetch_sub(1);
+                    EXPECT_TRUE(hub_->close_leases(streams->owner, false));
+                }
+            }
+        });
+    for (auto& thread : threads)
+        thread.join();
+    EXPECT_GT(won, 0);
+    EXPECT_EQ(overlaps, 0);
+    expect_nothing_held();
+}
+
+TEST_F(LeaseTest, AQueueThatEndsWhileArmed_IsDisarmedThroughTheHubsQueue) {
+    queues_.retires = false;
+    open();
+    ASSERT_TRUE(hub_->lease(id(0), request(0)));
+    ASSERT_TRUE(hub_->lease(id(1), request(1)));
+    ASSERT_TRUE(queues_.wait_ready(1));
+    EXPECT_TRUE(gpu_.armed);
+    hub_->lease_lost(id(0));
+    ASSERT_TRUE(queues_.wait_ended(1));
+    EXPECT_EQ(queues_.good(), std::vector<bool>{false});
+    ASSERT_TRUE(queues_.wait_ready(2)); // the next one goes on
+    EXPECT_EQ(hub_->statistics().queues_created, 1u);
+    hub_->lease_lost(id(1));
+    ASSERT_TRUE(queues_.wait_ended(2));
+    EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+    expect_nothing_held();
+}
+
+TEST_F(LeaseTest, ALostLeaseThatWaits_LeavesTheOrder) {
+    queues_.retires = false;
+    open();
+    for (std::uint32_t i = 0; i < 3; ++i)
+        ASSERT_TRUE(hub_->lease(id(i), request(i)));
+    ASSERT_TRUE(queues_.wait_ready(1));
+    hub_->lease_lost(id(1));
+    ASSERT_TRUE(queues_.wait_ended(1));
+    EXPECT_EQ(queues_.ended()[0], id(1));
+    hub_->lease_lost(id(0));
+    ASSERT_TRUE(queues_.wait_ready(2));
+    EXPECT_EQ(queues_.ready()[1], id(2));
+    hub_->lease_lost(id(2));
+    ASSERT_TRUE(queues_.wait_ended(3));
+    EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+    expect_nothing_held();
+}
+
+TEST_F(LeaseTest, ALeaseThatNeverEnds_IsGivenUpAtTheDeadline) {
+    queues_.retires = false;
+    open();
+    ASSERT_TRUE(hub_->lease(id(0), request(0)));
+    ASSERT_TRUE(hub_->lease(id(1), request(1)));
+    ASSERT_TRUE(queues_.wait_ready(1));
+    const auto closed = hub_->close_leases(queues_.streams.owner, false);
+    ASSERT_FALSE(closed);
+    EXPECT_EQ(closed.error().code, ErrorCode::kTimeout);
+    EXPECT_EQ(queues_.good(), (std::vector<bool>{false, false}));
+    EXPECT_FALSE(gpu_.armed);
+    // What the GPU may still execute stays, and does nothing.
+    hub_->lease_retired(id(0));
+    ASSERT_TRUE(hub_->start(request(1)));
+    hub_.reset();
+    EXPECT_EQ(gpu_.host_blocks, 1);
+    EXPECT_EQ(gpu_.device_blocks, 0);
+}
+
+TEST_F(LeaseTest, ClosingTheHubEndsItsLeases) {
+    queues_.retires = false;
+    open();
+    ASSERT_TRUE(hub_->lease(id(0), request(0)));
+    ASSERT_TRUE(queues_.wait_ready(1));
+    EXPECT_TRUE(hub_->close());
+    EXPECT_EQ(queues_.ended().size(), 1u);
+    EXPECT_FALSE(gpu_.armed);
+    EXPECT_EQ(hub_->lease(id(1), request(1)).error().code, ErrorCode::kWrongState);
+}
+
+TEST_F(LeaseTest, WithoutMemoryTheDispatchRunsUntraced_AndTheNextOneIsTraced) {
+    open();
+    gpu_.device_limit = 0;
+    ASSERT_TRUE(hub_->lease(id(0), request(0)));
+    ASSERT_TRUE(queues_.wait_ended(1));
+    EXPECT_EQ(queues_.armed(), std::vector<bool>{false});
+    EXPECT_EQ(gpu_.user_data_words, 0u);
+    gpu_.device_limit = std::int64_t{1} << 40;
+    ASSERT_TRUE(hub_->lease(id(1), request(1)));
+    ASSERT_TRUE(queues_.wait_ended(2));
+    EXPECT_EQ(queues_.armed(), (std::vector<bool>{false, true}));
+    EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+    expect_nothing_held();
+}
+
+TEST_F(LeaseTest, EachFailingCall_EndsInAStatus_AndALaterLeaseWorks) {
+    for (const FakeGpu::Call call : {FakeGpu::kDevice, FakeGpu::kHost, FakeGpu::kCopy}) {
+        for (std::uint64_t n = 1; n <= 3; ++n) {
+            gpu_.no_faults();
+            gpu_.wptr = 10;
+            gpu_.calls[call] = 0;
+            gpu_.fail_at[call] = n;
+            queues_.streams = {};
+            const std::size_t before = queues_.ended().size();
+            auto streams = hub_->open_leases(7, queues_);
+            if (streams) {
+                queues_.streams = *streams;
+                ASSERT_TRUE(hub_->lease(id(0), request(0, (n + 1) * kMiB)));
+                ASSERT_TRUE(queues_.wait_ended(before + 1));
+            } else {
+                EXPECT_EQ(hub_->state(), HubState::kIdle);
+                gpu_.no_faults();
+                open();
+            }
+            gpu_.no_faults();
+            const std::size_t now = queues_.ended().size();
+            ASSERT_TRUE(hub_->lease(id(1), request(1)));
+            ASSERT_TRUE(queues_.wait_ended(now + 1));
+            EXPECT_TRUE(queues_.good().back());
+            EXPECT_TRUE(queues_.armed().back());
+            EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+        }
+    }
+    expect_nothing_held();
+}
+
+TEST_F(LeaseTest, MarkersOfWhatIsLoadedAtItsTurn) {
+    ASSERT_TRUE(hub_->code_object_loaded({1, 0x1000, 0x100}));
+    open();
+    ASSERT_TRUE(hub_->code_object_loaded({2, 0x2000, 0x100}));
+    ASSERT_TRUE(hub_->lease(id(0), request(0)));
+    ASSERT_TRUE(queues_.wait_ended(1));
+    EXPECT_EQ(hub_->statistics().markers, 2u);
+    EXPECT_GT(gpu_.user_data_words, 0u);
+    EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+    expect_nothing_held();
+}
+
+TEST_F(LeaseTest, ClosingFromTheHubsThread_IsRefused) {
+    open();
+    Mutex mutex;
+    CondVar changed;
+    std::optional<ErrorCode> code;
+    ASSERT_TRUE(hub_->post([&] {
+        const auto closed = hub_->close_leases(queues_.streams.owner, false);
+        MutexLock lock(mutex);
+        code = closed ? ErrorCode::kInternal : closed.error().code;
+        changed.notify_all();
+    }));
+    {
+        MutexLock lock(mutex);
+        ASSERT_TRUE(changed.wait_until(mutex,
+                                       std::chrono::steady_clock::now() + std::chrono::seconds(30),
+                                       [&] { return code.has_value(); }));
+    }
+    EXPECT_EQ(*code, ErrorCode::kWouldDeadlock);
+    EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+    expect_nothing_held();
+}
+
+} // namespace
+} // namespace wavetap::capture

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/mutex.hpp"
+#include "capture/agent_hub.hpp"
+#include "tool/kernels.hpp"
+#include "tool/recorder.hpp"
+#include "tool/tracer.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace wavetap::tool {
+
+/// Dispatch mode: traces single dispatches from within the application's queues.
+///
+/// An admitted dispatch becomes six packets: a barrier that says "the queue has come here", one
+/// that waits for the lease's gate, the start stream, the dispatch itself, a barrier for its end, the
+/// stop stream. The hub grants one lease of the agent after the other, in the order in which queues
+/// come to theirs, so a queue that waits for another one holds nobody up. Nobody waits on the host
+/// side, except a queue's end.
+///
+/// A queue needs four signals, however many leases are on their way in it: at most one of its leases
+/// is past its first barrier. Two gates take turns; the one of the next lease is closed before that of
+/// this one opens.
+class Leaser final : public Tracer, private capture::LeaseClient {
+  public:
+    /// All references must outlive the process's last queue.
+    Leaser(const rocr::HsaFunctions& hsa, Recorder& recorder, const KernelTable& kernels,
+           const ToolConfig& config, std::size_t agents, const Clock& clock);
+    ~Leaser() override;
+    void set_interceptor(rocr::QueueInterceptor* interceptor) override {
+        interceptor_.store(interceptor);
+    }
+
+    void queue_created(std::uint32_t agent, rocr::QueueNote& queue) override;
+    void queue_ending(std::uint32_t agent, const rocr::QueueNote& queue) override;
+    void queue_failed(std::uint32_t agent, const rocr::QueueNote& queue) override;
+    void queue_destroyed(std::uint32_t agent, const rocr::QueueNote& queue) override;
+    void before_dispatch(std::uint32_t agent, rocr::QueueNote& queue, std::uint64_t kernel_object,
+                         std::vector<rocr::Packet>& front,
+                         std::vector<rocr::Packet>& back) override;
+    void finish(TimePoint deadline) override;
+
+  private:
+    struct Lease {
+        std::size_t context = 0;
+        std::uint64_t dispatch = 0;
+    };
+    struct Agent;
+    /// Of one queue; kept for a later one when it ends. Its address names its oldest lease.
+    struct Lane {
+        Agent* agent = nullptr;
+        hsa_signal_t ready{};   ///< 0: the queue has come to its oldest lease
+        hsa_signal_t stopped{}; ///< 0: the stop stream of that lease has retired
+        hsa_signal_t gates[2]{};
+        // Guarded by the agent's mutex.
+        /// Leases. The queue may come to the next one before the last one is delivered.
+        std::uint64_t enqueued = 0, arrived = 0, ended = 0;
+        std::deque<Lease> leases; ///< not ended, oldest first
+        bool dead = false;                     ///< the queue failed
+        bool in_use = false;
+    };
+    struct Agent {
+        Leaser* owner = nullptr;
+        std::uint32_t index = 0;
+        Mutex mutex;
+        CondVar changed;
+        bool opened WAVETAP_GUARDED_BY(mutex) = false; ///< asked the hub once
+        bool usable WAVETAP_GUARDED_BY(mutex) = false;
+        bool finished WAVETAP_GUARDED_BY(mutex) = false; ///< nothing is admitted any more
+        capture::LeaseStreams streams WAVETAP_GUARDED_BY(mutex);
+        std::uint64_t matching WAVETAP_GUARDED_BY(mutex) = 0;
+        std::set<std::pair<std::size_t, std::uint64_t>> traced WAVETAP_GUARDED_BY(mutex);
+        std::vector<std::unique_ptr<Lane>> lanes WAVETAP_GUARDED_BY(mutex);
+        std::uint64_t admitted WAVETAP_GUARDED_BY(mutex) = 0;
+        std::uint64_t crowded WAVETAP_GUARDED_BY(mutex) = 0; ///< declined: no room in the ring
+    };
+
+    void lease_ready(void* lease, const Result<void>& armed) override;
+    void lease_ended(void* lease, const Result<capture::RunSummary>& summary) override;
+    static bool on_ready(hsa_signal_value_t value, void* lane);
+    static bool on_stopped(hsa_signal_value_t value, void* lane);
+    void come_to(Lane& lane);
+    bool open_agent(Agent& agent);
+    std::unique_ptr<Lane> make_lane(Agent& agent);
+    bool admit(Agent& agent, std::uint64_t kernel_object, std::size_t& context)
+        WAVETAP_REQUIRES(agent.mutex);
+    static bool idle(const Agent& agent) WAVETAP_REQUIRES(agent.mutex);
+    Lane* lane_of(Agent& agent, const rocr::QueueNote& queue) WAVETAP_REQUIRES(agent.mutex);
+    void let_all_go(Agent& agent);
+    void note_handler_thread();
+
+    const rocr::HsaFunctions hsa_;
+    Recorder& recorder_;
+    const KernelTable& kernels_;
+    const Clock& clock_;
+    const std::uint64_t window_;
+    const bool rotate_, every_launch_;
+    std::vector<std::unique_ptr<Agent>> agents_;
+    std::atomic<rocr::QueueInterceptor*> interceptor_{nullptr}; ///< set once
+    std::atomic<bool> ended_{false}; ///< handlers are to go; read in them without a lock
+};
+
+} // namespace wavetap::tool
