@@ -72,6 +72,9 @@ class Backend {
                                       std::uint64_t from_va, std::uint64_t bytes,
                                       TimePoint deadline) = 0;
 
+    /// Gives back what copies keep between calls. No copy that was answered is in progress.
+    virtual void end_copies() {}
+
     /// The agent's constant counter now; 0 if it cannot be read.
     virtual std::uint64_t counter() = 0;
 };

@@ -412,6 +412,7 @@ Result<RunSummary> HubEngine::finish_run(Result<void> outcome, bool deliver) {
 void HubEngine::shut_down() {
     // The GPU must be off the memory before it is freed: where it cannot be told so, the memory stays.
     const bool armed = disarm_ && !rebuild_queue();
+    backend_->end_copies();
     if (queue_ && !backend_->destroy_queue()) return;
     queue_ = false;
     if (armed) return;

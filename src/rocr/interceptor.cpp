@@ -114,8 +114,7 @@ hsa_status_t QueueInterceptor::destroy(hsa_queue_t* queue) {
             live_.erase(found);
         }
     }
-    if (record != nullptr && handler_thread_.load() != std::this_thread::get_id())
-        hooks_.queue_ending(record->agent, record->note);
+    if (record != nullptr && !on_handler_thread()) hooks_.queue_ending(record->agent, record->note);
     const hsa_status_t status = hsa_.queue_destroy(queue);
     if (record == nullptr || status != HSA_STATUS_SUCCESS) return status;
     for (Progress& progress : record->progress) {
@@ -196,7 +195,7 @@ void QueueInterceptor::wait_for_room(Queue& queue, std::uint64_t count) {
     if (queue.written + count - queue.retired <= limit) return;
     collect_progress(queue);
     if (queue.written + count - queue.retired <= limit) return;
-    if (handler_thread_.load() == std::this_thread::get_id()) return;
+    if (on_handler_thread()) return;
     overrun_waits_.fetch_add(1);
     const TimePoint deadline = clock_.deadline_after(kRoomLimit);
     while (queue.in_flight > 0 && queue.written + count - queue.retired > limit &&

@@ -83,6 +83,7 @@ class QueueInterceptor {
     void stop() { active_.store(false); }
     /// ROCr's handler thread tells its name once; a full ring is not waited for on it.
     void note_handler_thread() { handler_thread_.store(std::this_thread::get_id()); }
+    bool on_handler_thread() const { return handler_thread_.load() == std::this_thread::get_id(); }
     std::uint64_t overrun_waits() const { return overrun_waits_.load(); }
 
   private:

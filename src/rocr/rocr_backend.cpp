@@ -28,6 +28,7 @@ RocrBackend::RocrBackend(const HsaFunctions& hsa, GpuAgent agent)
 
 RocrBackend::~RocrBackend() {
     (void)destroy_queue();
+    end_copies();
 }
 
 void RocrBackend::queue_failed(hsa_status_t status, hsa_queue_t*, void* data) {
@@ -68,11 +69,14 @@ Result<void> RocrBackend::destroy_queue() {
         if (slot.signal.handle != 0) (void)hsa_.signal_destroy(slot.signal);
         slot = {};
     }
+    return {};
+}
+
+void RocrBackend::end_copies() {
     // A copy that was not answered may still write its signal: that one is left alone.
     if (copy_signal_.handle != 0 && !copy_pending_) (void)hsa_.signal_destroy(copy_signal_);
     copy_signal_ = {};
     copy_pending_ = false;
-    return {};
 }
 
 Result<capture::DeviceMemory> RocrBackend::allocate_device(std::uint64_t bytes) {

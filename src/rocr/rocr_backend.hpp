@@ -31,6 +31,7 @@ class RocrBackend final : public capture::Backend {
     Result<void> copy_to_host(const capture::HostMemory& to, std::uint64_t offset,
                               std::uint64_t from_va, std::uint64_t bytes,
                               TimePoint deadline) override;
+    void end_copies() override;
     /// ROCr has no call for it; the streams themselves read the clock.
     std::uint64_t counter() override { return 0; }
 

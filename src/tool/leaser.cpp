@@ -53,18 +53,23 @@ std::unique_ptr<Leaser::Lane> Leaser::make_lane(Agent& agent) {
     auto lane = std::make_unique<Lane>();
     lane->agent = &agent;
     bool good = true;
+    std::size_t handlers = 0;
     for (hsa_signal_t* signal : {&lane->ready, &lane->stopped, &lane->gates[0], &lane->gates[1]})
         good = good && hsa_.signal_create(1, 0, nullptr, signal) == HSA_STATUS_SUCCESS;
-    good = good &&
-           hsa_.signal_async_handler(lane->ready, HSA_SIGNAL_CONDITION_LT, 1, on_ready,
-                                     lane.get()) == HSA_STATUS_SUCCESS &&
-           hsa_.signal_async_handler(lane->stopped, HSA_SIGNAL_CONDITION_LT, 1, on_stopped,
-                                     lane.get()) == HSA_STATUS_SUCCESS;
-    if (good) return lane;
-    recorder_.error({ErrorCode::kLimit, "no signal for a queue", "dispatch mode",
-                     "its dispatches run untraced"});
-    // A handler may hold it already: it is kept, unused.
+    const auto handle = [&](hsa_signal_t signal, hsa_amd_signal_handler handler) {
+        good = good && hsa_.signal_async_handler(signal, HSA_SIGNAL_CONDITION_LT, 1, handler,
+                                                 lane.get()) == HSA_STATUS_SUCCESS;
+        if (good) ++handlers;
+    };
+    handle(lane->ready, on_ready);
+    handle(lane->stopped, on_stopped);
+    if (!good)
+        recorder_.error({ErrorCode::kLimit, "no signal for a queue", "dispatch mode",
+                         "its dispatches run untraced"});
     MutexLock lock(agent.mutex);
+    agent.handlers += handlers;
+    if (good) return lane;
+    // A handler may hold it already: it is kept, unused.
     lane->in_use = true;
     agent.lanes.push_back(std::move(lane));
     return nullptr;
@@ -75,9 +80,11 @@ void Leaser::queue_created(std::uint32_t index, rocr::QueueNote& queue) {
     if (!open_agent(agent)) return;
     {
         MutexLock lock(agent.mutex);
+        if (agent.finished) return;
         for (std::size_t i = 0; i < agent.lanes.size(); ++i) {
             if (agent.lanes[i]->in_use) continue;
             agent.lanes[i]->in_use = true;
+            agent.lanes[i]->gone = false;
             queue.value = i + 1;
             return;
         }
@@ -131,7 +138,7 @@ bool Leaser::on_ready(hsa_signal_value_t, void* data) {
     auto& lane = *static_cast<Lane*>(data);
     Leaser& leaser = *lane.agent->owner;
     leaser.note_handler_thread();
-    if (leaser.ended_.load()) return false;
+    if (leaser.ended_.load()) return leaser.handler_ended(lane);
     leaser.hsa_.signal_store(lane.ready, 1);
     leaser.come_to(lane);
     return true;
@@ -161,7 +168,7 @@ void Leaser::come_to(Lane& lane) {
 bool Leaser::on_stopped(hsa_signal_value_t, void* data) {
     auto& lane = *static_cast<Lane*>(data);
     Leaser& leaser = *lane.agent->owner;
-    if (leaser.ended_.load()) return false;
+    if (leaser.ended_.load()) return leaser.handler_ended(lane);
     leaser.hsa_.signal_store(lane.stopped, 1);
     leaser.recorder_.hub(lane.agent->index).lease_retired(&lane);
     return true;
@@ -227,6 +234,7 @@ void Leaser::queue_destroyed(std::uint32_t index, const rocr::QueueNote& queue) 
         MutexLock lock(agent.mutex);
         lane = lane_of(agent, queue);
         if (lane == nullptr) return;
+        lane->gone = true;
         if (lane->leases.empty() && !lane->dead) {
             lane->in_use = false;
             return;
@@ -250,6 +258,33 @@ void Leaser::let_all_go(Agent& agent) {
         for (const hsa_signal_t signal :
              {lane->gates[0], lane->gates[1], lane->ready, lane->stopped})
             if (signal.handle != 0) hsa_.signal_store(signal, 0);
+    }
+}
+
+bool Leaser::handler_ended(Lane& lane) {
+    MutexLock lock(lane.agent->mutex);
+    --lane.agent->handlers;
+    lane.agent->changed.notify_all();
+    return false;
+}
+
+void Leaser::destroy_signals(Agent& agent, TimePoint deadline) {
+    MutexLock lock(agent.mutex);
+    const auto* interceptor = interceptor_.load();
+    const bool in_handler = interceptor != nullptr && interceptor->on_handler_thread();
+    const bool ended =
+        !in_handler &&
+        agent.changed.wait_until(agent.mutex, deadline, [&agent]() WAVETAP_REQUIRES(agent.mutex) {
+            return agent.handlers == 0;
+        });
+    if (!ended) return; // ROCr may still look at them
+    for (const auto& lane : agent.lanes) {
+        if (!lane->leases.empty() && !lane->gone) continue;
+        for (hsa_signal_t* signal :
+             {&lane->ready, &lane->stopped, &lane->gates[0], &lane->gates[1]}) {
+            if (signal->handle != 0) (void)hsa_.signal_destroy(*signal);
+            *signal = {};
+        }
     }
 }
 
@@ -278,6 +313,8 @@ void Leaser::finish(TimePoint deadline) {
     if (ended_.exchange(true)) return;
     for (auto& agent : agents_)
         let_all_go(*agent);
+    for (auto& agent : agents_)
+        destroy_signals(*agent, deadline);
 }
 
 } // namespace wavetap::tool

@@ -64,7 +64,8 @@ class Leaser final : public Tracer, private capture::LeaseClient {
         /// Leases. The queue may come to the next one before the last one is delivered.
         std::uint64_t enqueued = 0, arrived = 0, ended = 0;
         std::deque<Lease> leases; ///< not ended, oldest first
-        bool dead = false;                     ///< the queue failed
+        bool dead = false;        ///< the queue failed, or was destroyed with leases in it
+        bool gone = false;        ///< no queue has packets with its signals
         bool in_use = false;
     };
     struct Agent {
@@ -79,6 +80,7 @@ class Leaser final : public Tracer, private capture::LeaseClient {
         std::uint64_t matching WAVETAP_GUARDED_BY(mutex) = 0;
         std::set<std::pair<std::size_t, std::uint64_t>> traced WAVETAP_GUARDED_BY(mutex);
         std::vector<std::unique_ptr<Lane>> lanes WAVETAP_GUARDED_BY(mutex);
+        std::size_t handlers WAVETAP_GUARDED_BY(mutex) = 0; ///< of lanes, that ROCr may call
         std::uint64_t admitted WAVETAP_GUARDED_BY(mutex) = 0;
         std::uint64_t crowded WAVETAP_GUARDED_BY(mutex) = 0; ///< declined: no room in the ring
     };
@@ -95,6 +97,8 @@ class Leaser final : public Tracer, private capture::LeaseClient {
     static bool idle(const Agent& agent) WAVETAP_REQUIRES(agent.mutex);
     Lane* lane_of(Agent& agent, const rocr::QueueNote& queue) WAVETAP_REQUIRES(agent.mutex);
     void let_all_go(Agent& agent);
+    bool handler_ended(Lane& lane);
+    void destroy_signals(Agent& agent, TimePoint deadline);
     void note_handler_thread();
 
     const rocr::HsaFunctions hsa_;

@@ -32,7 +32,7 @@ class DispatchTest(record_test.RecordTest):
             self.assertEqual(line['mode'], 'dispatch')
         if contexts is not None:
             self.assertEqual([line['context'] for line in begun], contexts)
-        kernels = {line['id']: line['kernel'] for line in self.lines('dispatch')}
+        kernels = {line['dispatch']: line['kernel'] for line in self.lines('dispatch')}
         return [kernels[line['first_dispatch']] for line in begun]
 
     def check_statistics(self, leases):
@@ -44,9 +44,9 @@ class DispatchTest(record_test.RecordTest):
         self.assertEqual((statistics['refused'], statistics['bytes_lost'], statistics['gaps'],
                           statistics['deadline_misses']), (0, 0, 0, 0))
 
-    def test_examples_one_and_eight_contexts(self):
+    def test_examples_one_and_two_contexts(self):
         for program in ('saxpy', 'matmul', 'reduce', 'histogram'):
-            for options in ([], ['--contexts', '8']):
+            for options in ([], ['--contexts', '2', '--window', '1']):
                 with self.subTest(program=program, options=options):
                     result = self.trace_dispatches(['--buffer', '4MiB', *options],
                                                    ['../../examples/' + program])
@@ -124,6 +124,7 @@ class DispatchTest(record_test.RecordTest):
                                         '12'])
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(len(self.check_complete(12)), 12)
+        # ROCr says so when it is shut down with signals left.
         self.assertNotIn('leak', result.stderr)
 
     def test_a_slot_that_does_not_fit(self):
@@ -144,7 +145,7 @@ if __name__ == '__main__':
     record_test.RecordTest.programs = os.path.abspath(sys.argv[2])
     suite = unittest.TestSuite()
     for name in unittest.defaultTestLoader.getTestCaseNames(DispatchTest):
-        if not hasattr(record_test.RecordTest, name):
+        if name in vars(DispatchTest):
             suite.addTest(DispatchTest(name))
     outcome = unittest.TextTestRunner(verbosity=2).run(suite)
     sys.exit(0 if outcome.wasSuccessful() and outcome.testsRun > 0 else 1)
