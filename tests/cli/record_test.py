@@ -34,7 +34,7 @@ class RecordTest(support.WavetapTest):
 class WrongUse(RecordTest):
     def test_each_option(self):
         for options, error in (
-                (('--mode', 'dispatch'), 'dispatch mode is not in this version (--mode)'),
+                (('--mode', 'device', '--every-launch'), '(--every-launch)'),
                 (('--mode', 'fast'), "'fast' is not a mode (--mode)"),
                 (('--se', '0'), '(--se)'), (('--se', '0x100'), 'se_mask = 0x100'),
                 (('--cu', '0x101'), '257 is outside 0..15 (--cu)'), (('--cu', 'x'), '(--cu)'),
