@@ -212,8 +212,12 @@ HubEngine::EngineReadback HubEngine::read_engine(std::uint32_t engine) const {
         back.start_counter = load<std::uint64_t>(control, clocks + layout.start_clock);
         back.end_counter = load<std::uint64_t>(control, clocks + layout.end_clock);
     }
-    back.result = pm4::interpret_control(topology_, run_->request.config, back.status, back.wptr,
-                                         run_->capacity_bytes);
+    pm4::ControlWords words{back.status, back.wptr, 0, run_->output.va};
+    words.status2 = load<std::uint32_t>(control, entry + layout.status2);
+    if (const auto at = pm4::engine_offset(topology_, run_->request.config, engine))
+        words.engine_va += *at;
+    back.result =
+        pm4::interpret_control(topology_, run_->request.config, words, run_->capacity_bytes);
     return back;
 }
 

@@ -39,11 +39,11 @@ Result<void> check_engines(const TraceParams& params, const AgentTopology& agent
 
 Result<void> check_target(const TraceParams& params, const AgentTopology& agent) {
     WAVETAP_CHECK_OK(check_range("target_cu", params.target_cu, 0, 15));
-    if (params.target_cu < agent.cus_per_engine) return {};
-    Error error = out_of_range("target_cu", params.target_cu,
-                               "0.." + std::to_string(agent.cus_per_engine - 1));
-    error.hint = "an engine of " + agent.gfx + " has " + std::to_string(agent.cus_per_engine) +
-                 " compute units";
+    const std::uint32_t targets = targets_per_engine(agent);
+    if (params.target_cu < targets) return {};
+    Error error = out_of_range("target_cu", params.target_cu, "0.." + std::to_string(targets - 1));
+    error.hint = "an engine of " + agent.gfx + " has " + std::to_string(targets) +
+                 (names_one_simd(agent) ? " work-group processors" : " compute units");
     return error;
 }
 
@@ -70,12 +70,24 @@ pm4::TraceTopology pm4_topology(const AgentTopology& agent) {
     return pm4::TraceTopology{agent.gfx, agent.xccs, agent.engines_per_xcc, agent.cus_per_engine};
 }
 
+bool names_one_simd(const AgentTopology& agent) {
+    return !agent.gfx.starts_with("gfx9");
+}
+
+std::uint32_t targets_per_engine(const AgentTopology& agent) {
+    return names_one_simd(agent) ? (agent.cus_per_engine + 1) / 2 : agent.cus_per_engine;
+}
+
+std::uint32_t simds_per_target(const AgentTopology& agent) {
+    return names_one_simd(agent) ? 4 : agent.simds_per_cu;
+}
+
 Result<ValidatedParams> ValidatedParams::create(const TraceParams& params,
                                                 const AgentTopology& agent) {
     WAVETAP_CHECK_OK(check_engines(params, agent));
     WAVETAP_CHECK_OK(check_target(params, agent));
     WAVETAP_CHECK_OK(check_range("simd_mask", params.simd_mask, 1,
-                                 (std::uint64_t{1} << agent.simds_per_cu) - 1));
+                                 (std::uint64_t{1} << simds_per_target(agent)) - 1));
     WAVETAP_CHECK_OK(check_buffers(params));
     WAVETAP_CHECK_OK(check_range("detail", params.detail, 0, 1));
     WAVETAP_CHECK_OK(check_range("clock_markers", params.clock_markers, 0, 1));
@@ -86,6 +98,8 @@ Result<ValidatedParams> ValidatedParams::create(const TraceParams& params,
     config.se_mask = params.se_mask;
     config.target_cu = static_cast<std::uint32_t>(params.target_cu);
     config.simd_mask = static_cast<std::uint32_t>(params.simd_mask);
+    const bool all = config.simd_mask == (1u << simds_per_target(agent)) - 1;
+    if (names_one_simd(agent) && all) config.simd_mask = 1;
     config.buffer_bytes = params.buffer_bytes;
     config.detail = params.detail != 0;
     config.clock_markers = params.clock_markers != 0;

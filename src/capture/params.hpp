@@ -28,12 +28,20 @@ inline std::uint32_t engine_count(const AgentTopology& agent) {
     return agent.xccs * agent.engines_per_xcc;
 }
 pm4::TraceTopology pm4_topology(const AgentTopology& agent);
+/// gfx10 and later: the target is a WGP (two CUs) and its SIMD is named by a number, one at a time.
+bool names_one_simd(const AgentTopology& agent);
+/// Targets that an engine has: CUs on gfx9, WGPs later.
+std::uint32_t targets_per_engine(const AgentTopology& agent);
+/// SIMDs of one target.
+std::uint32_t simds_per_target(const AgentTopology& agent);
 
 /// One trace configuration as the client wrote it: every value 64 bits wide, nothing checked.
 struct TraceParams {
-    std::uint64_t se_mask = 1;                 ///< bit i = shader engine i
-    std::uint64_t target_cu = 1;               ///< CU (gfx9) or WGP (gfx10+) with detail, 0..15
-    std::uint64_t simd_mask = 0xf;             ///< bit i = SIMD i, on every chip
+    std::uint64_t se_mask = 1;   ///< bit i = shader engine i
+    std::uint64_t target_cu = 1; ///< CU (gfx9) or WGP (gfx10+) with detail, 0..15
+    /// Bit i = SIMD i, on every chip. Chips that take one SIMD: a single bit, or all of them (the
+    /// default), which means SIMD 0 there.
+    std::uint64_t simd_mask = 0xf;
     std::uint64_t buffer_bytes = 128ull << 20; ///< of all selected engines together
     std::uint64_t buffers = 1;                 ///< 1 or 3..16
     std::uint64_t detail = 1;                  ///< 0: occupancy only

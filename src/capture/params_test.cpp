@@ -139,5 +139,33 @@ TEST(ParamsTest, UnknownChipAndName) {
     EXPECT_EQ(set_param(params, "cu", 1).error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST(ParamsTest, SimdAndTarget_ByGeneration) {
+    const AgentTopology mi300{"gfx942", 8, 4, 10, 4, 0, 100'000'000};
+    const AgentTopology navi31{"gfx1100", 1, 6, 16, 2, 0, 100'000'000};
+    const AgentTopology navi48{"gfx1201", 1, 4, 16, 2, 0, 100'000'000};
+    TraceParams params;
+    EXPECT_EQ(ValidatedParams::create(params, mi300)->config().simd_mask, 0xfU);
+    EXPECT_EQ(ValidatedParams::create(params, navi31)->config().simd_mask, 0x1U);
+    params.simd_mask = 0x8;
+    params.target_cu = 7;
+    EXPECT_EQ(ValidatedParams::create(params, navi48)->config().simd_mask, 0x8U);
+    params.simd_mask = 0x3;
+    EXPECT_TRUE(ValidatedParams::create(params, mi300));
+    const auto two = ValidatedParams::create(params, navi48);
+    ASSERT_FALSE(two);
+    EXPECT_EQ(two.error().code, ErrorCode::kInvalidArgument);
+    params.simd_mask = 0x1;
+    params.target_cu = 8; // 16 CUs are 8 WGPs
+    const auto target = ValidatedParams::create(params, navi31);
+    ASSERT_FALSE(target);
+    EXPECT_NE(target.error().hint.find("8 work-group processors"), std::string::npos);
+    EXPECT_TRUE(ValidatedParams::create(params, mi300));
+    params.target_cu = 0;
+    params.buffer_bytes = std::uint64_t{1} << 30;
+    EXPECT_FALSE(ValidatedParams::create(params, navi31)); // 512 MiB an engine there
+    params.se_mask = 0x3f;
+    EXPECT_TRUE(ValidatedParams::create(params, navi31));
+}
+
 } // namespace
 } // namespace wavetap::capture

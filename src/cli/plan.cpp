@@ -49,8 +49,8 @@ Result<std::vector<std::uint64_t>> sizes_option(const std::string& text) {
 }
 
 Result<std::uint32_t> simds_option(const std::string& text, const ChipShape& chip) {
-    const std::uint32_t count = chip.topology.simds_per_cu;
-    if (text.empty()) return (1u << (chip.topology.gfx.starts_with("gfx9") ? count : 1)) - 1;
+    const std::uint32_t count = capture::simds_per_target(chip.topology);
+    if (text.empty()) return (1u << (capture::names_one_simd(chip.topology) ? 1 : count)) - 1;
     std::uint32_t mask = 0;
     for (const std::string_view part : split(text, ',')) {
         WAVETAP_TRY(const std::uint64_t simd,
@@ -104,8 +104,8 @@ bool exists(const ChipShape& chip, std::uint64_t se_mask, std::uint32_t cu) {
 std::vector<PlannedContext> swept(const Sweep& sweep, const PlannedContext& base,
                                   const ChipShape& chip) {
     const std::uint32_t engines = sweep.se ? engine_count(chip.topology) : 1;
-    const std::uint32_t cus = sweep.cu ? chip.topology.cus_per_engine : 1;
-    const std::uint32_t simds = sweep.simd ? chip.topology.simds_per_cu : 1;
+    const std::uint32_t cus = sweep.cu ? capture::targets_per_engine(chip.topology) : 1;
+    const std::uint32_t simds = sweep.simd ? capture::simds_per_target(chip.topology) : 1;
     std::vector<PlannedContext> contexts;
     for (std::uint32_t engine = 0; engine < engines; ++engine) {
         for (std::uint32_t cu = 0; cu < cus; ++cu) {

@@ -84,6 +84,7 @@ constexpr std::uint32_t kSingleDwordNopCount = 0x3FFF;
 // Control words of COPY_DATA, EVENT_WRITE and ACQUIRE_MEM (spec section 2).
 constexpr std::uint32_t kCopyImmediateToRegister = 0x00000005;
 constexpr std::uint32_t kCopyRegisterToMemory = 0x02102500;
+constexpr std::uint32_t kCopyRegisterToMemoryUnconfirmed = 0x02002500;
 constexpr std::uint32_t kCopyClockToMemory = 0x02112509;
 constexpr std::uint32_t kCopyMemoryToRegister = 0x02002001;
 constexpr std::uint32_t kCopyClockToRegister = 0x02102009;
@@ -198,6 +199,11 @@ void Gfx9Encoder::copy_immediate_to_register(std::uint32_t value, std::uint32_t 
 
 void Gfx9Encoder::copy_register_to_memory(std::uint32_t reg, std::uint64_t va) {
     append(stream_, Opcode::kCopyData, {kCopyRegisterToMemory, reg, 0, low(va), high(va)});
+}
+
+void Gfx9Encoder::copy_register_to_memory_unconfirmed(std::uint32_t reg, std::uint64_t va) {
+    append(stream_, Opcode::kCopyData,
+           {kCopyRegisterToMemoryUnconfirmed, reg, 0, low(va), high(va)});
 }
 
 void Gfx9Encoder::copy_memory_to_register(std::uint64_t va, std::uint32_t reg) {

@@ -129,6 +129,7 @@ class Gfx9Encoder {
     void wait_idle();
     void copy_immediate_to_register(std::uint32_t value, std::uint32_t reg);
     void copy_register_to_memory(std::uint32_t reg, std::uint64_t va); ///< 32 bit, confirmed
+    void copy_register_to_memory_unconfirmed(std::uint32_t reg, std::uint64_t va);
     void copy_memory_to_register(std::uint64_t va, std::uint32_t reg); ///< 32 bit
     void copy_clock_to_memory(std::uint64_t va);                       ///< 64 bit, confirmed
     void copy_clock_low_to_register(std::uint32_t reg);

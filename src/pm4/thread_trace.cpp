@@ -4,6 +4,7 @@
 
 #include "base/units.hpp"
 #include "pm4/packets.hpp"
+#include "pm4/rdna_streams.hpp"
 
 #include <bit>
 #include <cstring>
@@ -73,26 +74,39 @@ std::uint32_t selected_count(const TraceConfig& config) {
     return static_cast<std::uint32_t>(std::popcount(config.se_mask));
 }
 
-/// Bytes that aqlprofile of 2025 takes off for engines that are not selected.
-std::uint64_t unselected_bytes(const TraceConfig& config) {
-    if (config.dialect == Dialect::kWavetap) return 0;
+/// The library as it was run in 2025.
+bool recorded(const TraceConfig& config) {
+    return config.dialect == Dialect::kJun25 || config.dialect == Dialect::kAug25;
+}
+
+/// Bytes that aqlprofile takes off for engines that are not selected.
+std::uint64_t unselected_bytes(const TraceTopology& topology, const TraceConfig& config) {
+    const Generation generation = generation_of(topology.gfx);
+    const bool paged = generation == Generation::kGfx10 || generation == Generation::kGfx11;
+    if (!recorded(config) && !(config.dialect == Dialect::kRead26 && paged)) return 0;
     return (kMaxEngines - selected_count(config)) * kPage;
 }
 
-bool recorded(const TraceConfig& config) {
-    return config.dialect != Dialect::kWavetap;
-}
-
 bool stores_clocks(const TraceConfig& config) {
-    if (config.dialect == Dialect::kWavetap) return true;
+    if (!recorded(config)) return true;
     return config.dialect == Dialect::kAug25 && config.clock_markers;
 }
 
 Result<void> check_topology(const TraceTopology& topology) {
-    if (topology.gfx != "gfx90a" && topology.gfx != "gfx942" && topology.gfx != "gfx950") {
+    const Generation generation = generation_of(topology.gfx);
+    if (generation == Generation::kUnknown) {
         return Error{ErrorCode::kUnsupported,
                      "no command streams are known for chip \"" + topology.gfx + "\"",
-                     "thread trace", "gfx90a, gfx942 and gfx950 work"};
+                     "thread trace", "gfx90a, gfx942, gfx950, gfx103x, gfx110x and gfx120x work"};
+    }
+    if (generation != Generation::kGfx9) {
+        if (topology.xccs == 1 && topology.engines_per_xcc >= 1 &&
+            topology.engines_per_xcc <= kMaxEngines)
+            return {};
+        return invalid("the chip has " + std::to_string(topology.xccs) + " x " +
+                           std::to_string(topology.engines_per_xcc) +
+                           " shader engines, expected one XCC with 1 to 64",
+                       topology.gfx, "");
     }
     if (topology.xccs < 1 || topology.xccs > kMaxXccs)
         return invalid("the chip has " + std::to_string(topology.xccs) +
@@ -135,7 +149,8 @@ Result<void> check_ring(const TraceConfig& config) {
         return invalid(std::to_string(config.buffers) + " buffers were asked for, 1 to 16 work",
                        "buffers", "");
     if (config.buffers == 1) return {};
-    if (selected_count(config) != 1 && !config.several_engines)
+    const bool several = config.several_engines && config.dialect == Dialect::kWavetap;
+    if (selected_count(config) != 1 && !several)
         return invalid("a ring of " + std::to_string(config.buffers) + " buffers cannot serve " +
                            std::to_string(selected_count(config)) + " shader engines",
                        "buffers",
@@ -145,6 +160,11 @@ Result<void> check_ring(const TraceConfig& config) {
         return invalid("aqlprofile of 2025 has no ring of buffers", "buffers",
                        "use one buffer, or wavetap's own streams");
     return {};
+}
+
+/// Bytes an engine may have: gfx11's read-back keeps 29 bits of a difference.
+std::uint64_t engine_bytes_limit(const TraceTopology& topology) {
+    return generation_of(topology.gfx) == Generation::kGfx11 ? 512 * kMiB : kEngineBytesLimit;
 }
 
 constexpr std::uint64_t kAddressLimit = std::uint64_t{1} << 48;
@@ -221,6 +241,10 @@ class StreamBuilder {
     void clock_of_xcc(std::uint32_t xcc, std::uint32_t field);
     void base(std::uint64_t va);
     void select_engine(std::uint32_t se);
+    bool read_2026() const { return config_.dialect == Dialect::kRead26; }
+    void wait_not_busy();
+    std::vector<std::uint32_t> read_2026_query();
+    std::vector<std::uint32_t> read_2026_swap(std::uint32_t se, std::uint64_t index);
     void flush_control();
     void flush_output();
     /// Where the engine's part of every buffer of a ring begins.
@@ -292,14 +316,20 @@ void StreamBuilder::arm(std::uint32_t se, std::uint64_t va) {
     end_xcc(block);
 }
 
+void StreamBuilder::wait_not_busy() {
+    if (recorded(config_))
+        encoder_.wait_register(kRecordedPollRegister, kStatusBusy, WaitFunction::kNotEqual, 1);
+    else if (read_2026())
+        encoder_.wait_register(kRecordedPollRegister, kStatusBusy, WaitFunction::kEqual, 0);
+    else
+        encoder_.wait_register(gfx9::kSqThreadTraceStatus, kStatusBusy, WaitFunction::kEqual, 0);
+}
+
 void StreamBuilder::save(std::uint32_t se) {
     const std::uint64_t entry = memory_.control_va + engine_entry_offset(config_.dialect, se);
     const std::size_t block = begin_xcc(se / topology_.engines_per_xcc);
     select_engine(se);
-    if (recorded(config_))
-        encoder_.wait_register(kRecordedPollRegister, kStatusBusy, WaitFunction::kNotEqual, 1);
-    else
-        encoder_.wait_register(gfx9::kSqThreadTraceStatus, kStatusBusy, WaitFunction::kEqual, 0);
+    wait_not_busy();
     encoder_.copy_register_to_memory(gfx9::kSqThreadTraceStatus, entry + layout_.status);
     encoder_.copy_register_to_memory(gfx9::kSqThreadTraceCntr, entry + layout_.counter);
     encoder_.copy_register_to_memory(gfx9::kSqThreadTraceWptr, entry + layout_.wptr);
@@ -356,6 +386,7 @@ void StreamBuilder::flush_output() {
     encoder_.acquire_mem(va, config_.buffer_bytes);
     for (const std::uint64_t extra : memory_.extra_output_va)
         encoder_.acquire_mem(extra, config_.buffer_bytes);
+    if (read_2026() && config_.buffers > 1) encoder_.acquire_mem(va, config_.buffer_bytes);
 }
 
 void StreamBuilder::store_query(std::uint32_t se) {
@@ -364,7 +395,39 @@ void StreamBuilder::store_query(std::uint32_t se) {
     encoder_.copy_register_to_memory(gfx9::kSqThreadTraceWptr, entry + layout_.query_wptr);
 }
 
+std::vector<std::uint32_t> StreamBuilder::read_2026_query() {
+    const auto se = static_cast<std::uint32_t>(std::countr_zero(config_.se_mask));
+    const std::uint64_t entry = memory_.control_va + engine_entry_offset(config_.dialect, se);
+    const std::size_t block = begin_xcc(se / topology_.engines_per_xcc);
+    select_engine(se);
+    encoder_.copy_register_to_memory_unconfirmed(gfx9::kSqThreadTraceStatus,
+                                                 entry + layout_.query_status);
+    encoder_.copy_register_to_memory_unconfirmed(gfx9::kSqThreadTraceWptr,
+                                                 entry + layout_.query_wptr);
+    encoder_.acquire_mem(entry, layout_.entry_bytes);
+    broadcast();
+    end_xcc(block);
+    return std::move(stream_);
+}
+
+std::vector<std::uint32_t> StreamBuilder::read_2026_swap(std::uint32_t se, std::uint64_t index) {
+    const std::uint32_t xcc = se / topology_.engines_per_xcc;
+    const std::size_t block = begin_xcc(xcc);
+    select_engine(se);
+    wait_not_busy();
+    base(active_output(memory_, index + 2));
+    encoder_.copy_clock_to_memory(memory_.control_va +
+                                  clock_entry_offset(topology_, config_.dialect, xcc) +
+                                  layout_.swap_clock);
+    encoder_.acquire_mem(active_output(memory_, index), config_.buffer_bytes);
+    flush_control();
+    broadcast();
+    end_xcc(block);
+    return std::move(stream_);
+}
+
 std::vector<std::uint32_t> StreamBuilder::query() {
+    if (read_2026()) return read_2026_query();
     broadcast();
     for (std::uint32_t se = 0; se < engine_count(topology_); ++se) {
         if (!selected(se)) continue;
@@ -379,6 +442,7 @@ std::vector<std::uint32_t> StreamBuilder::query() {
 }
 
 std::vector<std::uint32_t> StreamBuilder::swap(std::uint32_t se, std::uint64_t index) {
+    if (read_2026()) return read_2026_swap(se, index);
     const std::uint32_t xcc = se / topology_.engines_per_xcc;
     broadcast();
     const std::size_t block = begin_xcc(xcc);
@@ -457,6 +521,10 @@ ControlLayout control_layout(Dialect dialect) {
     ControlLayout layout;
     if (dialect == Dialect::kJun25) layout.entry_bytes = 16;
     if (dialect == Dialect::kAug25) layout.entry_bytes = 32;
+    if (dialect == Dialect::kRead26) {
+        layout.entry_bytes = 40;
+        layout.swap_clock = layout.end_clock;
+    }
     return layout;
 }
 
@@ -500,6 +568,8 @@ Result<void> check_config(const TraceTopology& topology, const TraceConfig& conf
                            " kHz is over 1048575",
                        "clock", "");
     WAVETAP_CHECK_OK(check_ring(config));
+    if (generation_of(topology.gfx) != Generation::kGfx9)
+        WAVETAP_CHECK_OK(rdna::check(topology, config));
     return check_counters(config);
 }
 
@@ -507,9 +577,10 @@ Result<std::uint64_t> capacity_per_engine(const TraceTopology& topology,
                                           const TraceConfig& config) {
     WAVETAP_CHECK_OK(check_config(topology, config));
     const std::uint64_t count = selected_count(config);
-    const std::uint64_t lost = unselected_bytes(config);
+    const std::uint64_t lost = unselected_bytes(topology, config);
+    const std::uint64_t limit = engine_bytes_limit(topology);
     const std::uint64_t smallest = count * kMinEngineBytes + lost;
-    const std::uint64_t largest = count * (kEngineBytesLimit - kPage) + lost;
+    const std::uint64_t largest = count * (limit - kPage) + lost;
     const std::uint64_t usable = config.buffer_bytes > lost ? config.buffer_bytes - lost : 0;
     const std::uint64_t capacity = usable / count / kPage * kPage;
     const std::string engines = std::to_string(count) + (count == 1 ? " engine" : " engines");
@@ -517,7 +588,7 @@ Result<std::uint64_t> capacity_per_engine(const TraceTopology& topology,
         return invalid("a buffer of " + format_size(config.buffer_bytes) + " is too small for " +
                            engines,
                        "buffer size", "the smallest buffer that works is " + format_size(smallest));
-    if (capacity >= kEngineBytesLimit)
+    if (capacity >= limit)
         return invalid("a buffer of " + format_size(config.buffer_bytes) + " is too large for " +
                            engines,
                        "buffer size", "the largest buffer that works is " + format_size(largest));
@@ -533,7 +604,7 @@ Result<std::uint64_t> engine_offset(const TraceTopology& topology, const TraceCo
                        "shader engine", "");
     const std::uint64_t below = (std::uint64_t{1} << se) - 1;
     const auto selected = static_cast<std::uint64_t>(std::popcount(config.se_mask & below));
-    const std::uint64_t gaps = recorded(config) ? se - selected : 0;
+    const std::uint64_t gaps = unselected_bytes(topology, config) != 0 ? se - selected : 0;
     return selected * capacity + gaps * kPage;
 }
 
@@ -541,6 +612,8 @@ Result<std::vector<std::uint32_t>>
 build_start(const TraceTopology& topology, const TraceConfig& config, const TraceMemory& memory) {
     WAVETAP_TRY(const std::uint64_t capacity, capacity_per_engine(topology, config));
     WAVETAP_CHECK_OK(check_memory(topology, config, memory));
+    if (generation_of(topology.gfx) != Generation::kGfx9)
+        return rdna::start(topology, config, memory, capacity);
     return StreamBuilder(topology, config, memory, capacity).start();
 }
 
@@ -548,6 +621,8 @@ Result<std::vector<std::uint32_t>>
 build_stop(const TraceTopology& topology, const TraceConfig& config, const TraceMemory& memory) {
     WAVETAP_TRY(const std::uint64_t capacity, capacity_per_engine(topology, config));
     WAVETAP_CHECK_OK(check_memory(topology, config, memory));
+    if (generation_of(topology.gfx) != Generation::kGfx9)
+        return rdna::stop(topology, config, memory, capacity);
     return StreamBuilder(topology, config, memory, capacity).stop();
 }
 
@@ -556,6 +631,8 @@ build_query(const TraceTopology& topology, const TraceConfig& config, const Trac
     WAVETAP_TRY(const std::uint64_t capacity, capacity_per_engine(topology, config));
     WAVETAP_CHECK_OK(check_memory(topology, config, memory));
     if (config.buffers < 2) return invalid("a query needs a ring of buffers", "buffers", "");
+    if (generation_of(topology.gfx) != Generation::kGfx9)
+        return rdna::query(topology, config, memory, capacity);
     return StreamBuilder(topology, config, memory, capacity).query();
 }
 
@@ -566,6 +643,8 @@ Result<std::vector<std::uint32_t>> build_swap(const TraceTopology& topology,
     WAVETAP_CHECK_OK(check_memory(topology, config, memory));
     if (config.buffers < 2) return invalid("a swap needs a ring of buffers", "buffers", "");
     WAVETAP_CHECK_OK(engine_offset(topology, config, se));
+    if (generation_of(topology.gfx) != Generation::kGfx9)
+        return rdna::swap(topology, config, memory, capacity, se, swap);
     return StreamBuilder(topology, config, memory, capacity).swap(se, swap);
 }
 
@@ -614,27 +693,33 @@ std::uint64_t gfx9_header(const TraceTopology& topology, const TraceConfig& conf
     if (!recorded(config)) {
         if (topology.gfx == "gfx942") version = 5;
         if (topology.gfx == "gfx950") version = 6;
-        simd_mask = config.simd_mask & 0xF;
+        if (config.dialect == Dialect::kWavetap) simd_mask = config.simd_mask & 0xF;
     }
     const std::uint64_t ring = config.buffers > 1 ? kHeaderRing : 0;
     return 0x11 | version << 13 | simd_mask << 16 | std::uint64_t{config.target_cu & 0x1F} << 20 |
            std::uint64_t{se & 0x3F} << 26 | ring;
 }
 
-void fill_vendor_packet(std::uint32_t (&packet)[16], std::uint64_t command_va,
-                        std::uint32_t dwords) {
+std::uint32_t command_cache_policy(const TraceTopology& topology) {
+    return generation_of(topology.gfx) == Generation::kGfx12 ? 3 : 1;
+}
+
+void fill_vendor_packet(std::uint32_t (&packet)[16], std::uint64_t command_va, std::uint32_t dwords,
+                        std::uint32_t cache_policy) {
     constexpr std::uint32_t kFormatIndirectBuffer = 1U << 16;
-    constexpr std::uint32_t kIndirectBufferValidStream = 0x10800000;
+    constexpr std::uint32_t kIndirectBufferValid = 0x00800000;
     std::memset(packet, 0, sizeof packet);
     packet[0] = kFormatIndirectBuffer;
     packet[1] = packet_header(Opcode::kIndirectBuffer, 4);
     packet[2] = low(command_va);
     packet[3] = high(command_va);
-    packet[4] = kIndirectBufferValidStream | (dwords & 0xFFFFF);
+    packet[4] = kIndirectBufferValid | (cache_policy & 3) << 28 | (dwords & 0xFFFFF);
     packet[5] = 10;
 }
 
-QueryResult interpret_query(const TraceTopology&, std::uint32_t status, std::uint32_t wptr) {
+QueryResult interpret_query(const TraceTopology& topology, std::uint32_t status,
+                            std::uint32_t wptr) {
+    if (generation_of(topology.gfx) != Generation::kGfx9) return rdna::interpret(status, wptr);
     QueryResult result;
     result.needs_swap = (status & kStatusFull) != 0;
     result.running = (status & kStatusBusy) != 0;
@@ -644,14 +729,22 @@ QueryResult interpret_query(const TraceTopology&, std::uint32_t status, std::uin
     return result;
 }
 
-EngineResult interpret_control(const TraceTopology&, const TraceConfig&, std::uint32_t status,
-                               std::uint32_t wptr, std::uint64_t capacity_bytes) {
+EngineResult interpret_control(const TraceTopology& topology, const TraceConfig&,
+                               const ControlWords& words, std::uint64_t capacity_bytes) {
+    const Generation generation = generation_of(topology.gfx);
+    if (generation != Generation::kGfx9) return rdna::interpret(generation, words, capacity_bytes);
     EngineResult result;
-    result.bytes = (wptr & kWptrMask) * kWptrUnit;
-    result.full = (status & kStatusFull) != 0 || result.bytes >= capacity_bytes;
-    result.write_error = (status & kStatusUtcError) != 0;
+    result.bytes = (words.wptr & kWptrMask) * kWptrUnit;
+    result.full = (words.status & kStatusFull) != 0 || result.bytes >= capacity_bytes;
+    result.write_error = (words.status & kStatusUtcError) != 0;
     if (result.bytes > capacity_bytes) result.bytes = capacity_bytes;
     return result;
+}
+
+EngineResult interpret_control(const TraceTopology& topology, const TraceConfig& config,
+                               std::uint32_t status, std::uint32_t wptr,
+                               std::uint64_t capacity_bytes) {
+    return interpret_control(topology, config, ControlWords{status, wptr, 0, 0}, capacity_bytes);
 }
 
 } // namespace wavetap::pm4

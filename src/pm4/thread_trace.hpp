@@ -10,17 +10,25 @@
 #include <vector>
 
 // Command streams that start, stop and mark a thread trace on gfx9 (docs/formats/
-// pm4-thread-trace.md). Everything here is a pure function: no state, any thread.
+// pm4-thread-trace.md) and on gfx10.3, gfx11.0 and gfx12.0 (docs/formats/
+// pm4-thread-trace-rdna.md). Everything here is a pure function: no state, any thread.
 
 namespace wavetap::pm4 {
 
 /// Whose streams to build: our own, or word for word those of AMD's aqlprofile of June or August
-/// 2025. What kWavetap does differently, and why, is listed in docs/formats/pm4-thread-trace.md.
-enum class Dialect : std::uint8_t { kWavetap, kJun25, kAug25 };
+/// 2025, or those of its 2026 sources as re-created by reading them. What kWavetap does differently,
+/// and why, is listed in docs/formats/pm4-thread-trace.md and pm4-thread-trace-rdna.md.
+enum class Dialect : std::uint8_t { kWavetap, kJun25, kAug25, kRead26 };
+
+/// Which family of registers and tokens a chip has.
+enum class Generation : std::uint8_t { kUnknown, kGfx9, kGfx10, kGfx11, kGfx12 };
+
+/// kUnknown for chips whose registers were not established (gfx10.1, gfx11.5, gfx12.5 among them).
+Generation generation_of(const std::string& gfx);
 
 /// What the builder must know of a chip.
 struct TraceTopology {
-    std::string gfx; ///< "gfx90a", "gfx942", "gfx950"
+    std::string gfx; ///< "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201", …
     std::uint32_t xccs = 1;
     std::uint32_t engines_per_xcc = 8;
     std::uint32_t cus_per_engine = 14; ///< only for the counter interval that a stream announces
@@ -35,12 +43,14 @@ inline constexpr std::size_t kMaxTraceCounters = 8;
 inline constexpr std::uint32_t kMaxTraceBuffers = 16;
 
 struct TraceConfig {
-    std::uint64_t se_mask = 1;      ///< global engines (XCC * engines_per_xcc + engine)
-    std::uint32_t target_cu = 1;    ///< 0..15
-    std::uint32_t simd_mask = 0xf;  ///< bit i = SIMD i
+    std::uint64_t se_mask = 1;   ///< global engines (XCC * engines_per_xcc + engine)
+    std::uint32_t target_cu = 1; ///< CU (gfx9) or WGP (gfx10+), 0..15
+    /// Bit i = SIMD i. The gfx9 register takes the mask; later ones take a number, so there exactly
+    /// one bit must be set.
+    std::uint32_t simd_mask = 0xf;
     std::uint64_t buffer_bytes = 0; ///< all selected engines together; each buffer of a ring
-    /// > 1: the hardware goes on in the next of this many buffers when one is full (kWavetap). At
-    /// most kMaxTraceBuffers.
+    /// > 1: the hardware goes on in the next of this many buffers when one is full (gfx9 and gfx12;
+    /// not in the dialects of 2025). At most kMaxTraceBuffers.
     std::uint32_t buffers = 1;
     /// A ring may serve several engines: each has its part of every buffer and moves on by itself.
     /// Not confirmed on silicon; AMD's own streams allow one engine.
@@ -69,8 +79,9 @@ struct ControlLayout {
     std::uint32_t entry_bytes = 64;
     std::uint32_t status = 0, counter = 4, wptr = 8;
     std::uint32_t start_clock = 16, end_clock = 24;   ///< 64 bit; kJun25 reads no clock
-    std::uint32_t query_status = 32, query_wptr = 36; ///< build_query(), kWavetap only
-    std::uint32_t swap_clock = 40;                    ///< 64 bit, build_swap(), kWavetap only
+    std::uint32_t query_status = 32, query_wptr = 36; ///< build_query(); gfx12: STATUS2
+    std::uint32_t swap_clock = 40;                    ///< 64 bit, build_swap()
+    std::uint32_t status2 = 12;                       ///< gfx12; the dialects of 2025 store none
 };
 ControlLayout control_layout(Dialect dialect);
 std::uint64_t control_bytes(const TraceTopology& topology, Dialect dialect);
@@ -124,19 +135,22 @@ struct CodeObjectMarker {
 std::vector<std::uint32_t> build_marker(const TraceTopology&, const CodeObjectMarker&);
 
 /// The 8 bytes that go in front of a gfx9 blob. kWavetap: the true SIMD mask and the chip's version
-/// (4 gfx90a, 5 gfx942, 6 gfx950), bit 32 with a ring; aqlprofile of 2025: mask 0xF and version 4,
-/// always.
+/// (4 gfx90a, 5 gfx942, 6 gfx950), bit 32 with a ring; aqlprofile: mask 0xF, and in 2025 version 4,
+/// always. Later generations have no header.
 std::uint64_t gfx9_header(const TraceTopology&, const TraceConfig&, std::uint32_t se);
 
 /// Dwords 0..15 of the AQL vendor packet that runs a command buffer (header and completion signal
-/// left to the caller: header bits are 0).
-void fill_vendor_packet(std::uint32_t (&packet)[16], std::uint64_t command_va,
-                        std::uint32_t dwords);
+/// left to the caller: header bits are 0). `cache_policy` as command_cache_policy().
+void fill_vendor_packet(std::uint32_t (&packet)[16], std::uint64_t command_va, std::uint32_t dwords,
+                        std::uint32_t cache_policy = 1);
+/// How the command buffer is read: 1 (stream) up to gfx11, 3 on gfx12.
+std::uint32_t command_cache_policy(const TraceTopology& topology);
 
-/// What STATUS and WPTR of an engine with a ring say: those of a query, of a swap, or of a stop.
+/// What STATUS (gfx12: STATUS2) and WPTR of an engine with a ring say: those of a query, of a swap, or
+/// of a stop.
 struct QueryResult {
     bool needs_swap = false; ///< the hardware has moved on
-    bool running = false;    ///< armed, or still writing
+    bool running = false;    ///< armed, or still writing; gfx12: room is left or a buffer waits
     bool write_error = false;
     /// Where the first whole token begins in the buffer that it left (without needs_swap: in the one
     /// that it fills): 0, 2, 4, 6. The bytes before it end a token of the buffer before.
@@ -150,8 +164,16 @@ struct EngineResult {
     std::uint64_t bytes = 0; ///< valid bytes at the start of the engine's part
     bool full = false, write_error = false;
 };
-/// gfx9: WPTR counts 32 bytes, its upper two bits are ignored; bytes are clamped to the capacity,
-/// which counts as full.
+/// The words of one engine's control entry, and the address of its part of the buffer.
+struct ControlWords {
+    std::uint32_t status = 0, wptr = 0;
+    std::uint32_t status2 = 0;   ///< gfx12
+    std::uint64_t engine_va = 0; ///< needed on gfx11, whose WPTR is an address
+};
+/// WPTR counts 32 bytes, flag bits above it are ignored; bytes are clamped to the capacity, which
+/// counts as full.
+EngineResult interpret_control(const TraceTopology&, const TraceConfig&, const ControlWords&,
+                               std::uint64_t capacity_bytes);
 EngineResult interpret_control(const TraceTopology&, const TraceConfig&, std::uint32_t status,
                                std::uint32_t wptr, std::uint64_t capacity_bytes);
 

@@ -148,7 +148,7 @@ TEST_P(RefusalTest, StartAndStop_WordedError) {
 
 const std::vector<Refusal>& refusals() {
     static const std::vector<Refusal> rows = {
-        {"gfx1100", SPOIL(topology.gfx = "gfx1100"), ErrorCode::kUnsupported, "gfx1100"},
+        {"gfx1151", SPOIL(topology.gfx = "gfx1151"), ErrorCode::kUnsupported, "gfx1151"},
         {"gfx908", SPOIL(topology.gfx = "gfx908"), ErrorCode::kUnsupported, "gfx908"},
         {"no_chip", SPOIL(topology.gfx = ""), ErrorCode::kUnsupported, "no command streams"},
         {"no_xcc", SPOIL(topology.xccs = 0), ErrorCode::kInvalidArgument, "0 XCCs"},
