@@ -5,6 +5,7 @@
 #include "pm4/thread_trace.hpp"
 #include "softgpu/chip_for_test.hpp"
 #include "softgpu/truth.hpp"
+#include "sqtt/evidence.hpp"
 
 #include <gtest/gtest.h>
 
@@ -150,7 +151,18 @@ class Bench {
         options.objects = {{&object, Rig::kCode, 7}};
         auto records = decode::decode_blob(blob, options);
         EXPECT_TRUE(records) << to_string(records.error());
-        return records ? *std::move(records) : decode::BlobRecords{};
+        if (!records) return {};
+        expect_modelled(*records);
+        return *std::move(records);
+    }
+    /// docs/formats/evidence.md names the tokens that the model writes: these and no others.
+    static void expect_modelled(const decode::BlobRecords& records) {
+        constexpr auto kGen = sqtt::Generation::kGfx9;
+        for (const sqtt::TokenRow& row : sqtt::token_rows(kGen)) {
+            const auto count = records.token_counts.find(row.name);
+            if (count == records.token_counts.end() || count->second == 0) continue;
+            EXPECT_TRUE(sqtt::model_writes(kGen, row.type)) << row.name;
+        }
     }
     /// Ends the chip and reads its log.
     Truth truth() {
