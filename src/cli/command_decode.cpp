@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
 #include "base/units.hpp"
+#include "cli/decode_cut.hpp"
 #include "cli/decode_views.hpp"
 #include "cli/session.hpp"
 #include "cli/trace_dir.hpp"
@@ -25,14 +26,18 @@ constexpr const char* kFooter = R"(Examples:
   wavetap decode se0.att --code kernel.elf --base 0x7f0000001000 --insts
   wavetap decode se0.att --tokens | head
   wavetap decode trace --waves --json > waves.jsonl
+  wavetap decode se0.att --scan                             dispatches and events, the quick way
+  wavetap decode se0.att --cut dispatch:0 -o first.att      one dispatch as a trace of its own
 --json writes one object a line. --base is the address in memory of ELF address 0.)";
 
 struct Options {
-    std::string input, code, base;
+    std::string input, code, base, cut, output;
     bool tokens = false, events = false, waves = false, insts = false, golden = false;
-    bool json = false;
+    bool scan = false, json = false;
 
-    int views() const { return tokens + events + waves + insts + golden; }
+    int views() const {
+        return tokens + events + waves + insts + golden + scan + (cut.empty() ? 0 : 1);
+    }
     DecodeView view() const {
         if (tokens) return DecodeView::kTokens;
         if (events) return DecodeView::kEvents;
@@ -47,15 +52,59 @@ struct Input {
     const store::ProcessTrace* process = nullptr; ///< null for one file
 };
 
+Error at_input(Error error, const Input& input) {
+    error.where = input.label + (error.where.empty() ? "" : ": " + error.where);
+    return error;
+}
+
+Result<void> show_scan(const Options& options, const Input& input, bool with_label) {
+    const auto scan = decode::scan_blob(input.bytes, {input.options.objects, std::nullopt});
+    if (!scan) return at_input(scan.error(), input);
+    if (options.json) {
+        const nlohmann::ordered_json line = {{"type", "blob"},
+                                             {"format", "wavetap-scan"},
+                                             {"version", 1},
+                                             {"file", input.label},
+                                             {"dispatches", scan->dispatches.size()},
+                                             {"events", scan->events.size()},
+                                             {"last_time", scan->last_time}};
+        fmt::print("{}\n",
+                   line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    } else if (with_label) {
+        fmt::print("== {}\n", input.label);
+    }
+    print_scan(*scan, options.json);
+    return {};
+}
+
+Result<void> cut_file(const Options& options) {
+    WAVETAP_TRY(const CutWish wish, parse_cut(options.cut));
+    Input input;
+    input.label = options.input;
+    WAVETAP_TRY(input.bytes, store::read_file(options.input));
+    const auto cut = write_cut(wish, input.bytes, options.output);
+    if (!cut) return cut.error().where.empty() ? at_input(cut.error(), input) : cut.error();
+    if (options.json)
+        fmt::print("{}\n", nlohmann::ordered_json{{"format", "wavetap-cut"},
+                                                  {"version", 1},
+                                                  {"file", options.output},
+                                                  {"bytes", cut->bytes.size()},
+                                                  {"begin_time", cut->begin_time},
+                                                  {"piece_offset_bytes", cut->slice_offset},
+                                                  {"from_offset_bytes", cut->begin_bits / 8}}
+                               .dump());
+    else
+        fmt::print("{}: {} bytes, from byte {} of {}\n", options.output, cut->bytes.size(),
+                   cut->begin_bits / 8, options.input);
+    return {};
+}
+
 /// Decodes and prints one blob; the label is a line of its own where there are several.
 Result<void> show(const Options& options, const Input& input, report::CodeTable& table,
                   bool with_label) {
+    if (options.scan) return show_scan(options, input, with_label);
     auto records = decode::decode_blob(input.bytes, input.options);
-    if (!records) {
-        Error error = records.error();
-        error.where = input.label + (error.where.empty() ? "" : ": " + error.where);
-        return error;
-    }
+    if (!records) return at_input(records.error(), input);
     if (options.golden) {
         const std::string name = std::filesystem::path(input.label).filename().string();
         fmt::print("{}\n", decode::golden_json(*records, {name, -1, input.bytes.size()}));
@@ -151,12 +200,20 @@ Result<void> decode_folder(const Options& options) {
 Result<void> decode(const Options& options) {
     if (options.views() > 1)
         return Error{ErrorCode::kInvalidArgument, "more than one view was asked for", "",
-                     "take one of --tokens, --events, --waves, --insts, --golden"};
+                     "take one of --tokens, --events, --waves, --insts, --golden, --scan, --cut"};
+    if (options.cut.empty() != options.output.empty())
+        return Error{ErrorCode::kInvalidArgument, "--cut and -o go together", "",
+                     "as in `--cut dispatch:0 -o piece.att`"};
     std::error_code code;
     const bool folder = options.input.empty() || std::filesystem::is_directory(options.input, code);
     if (folder && (!options.code.empty() || !options.base.empty()))
         return Error{ErrorCode::kInvalidArgument, "--code and --base are for one file", "",
                      "a trace folder names its own code objects"};
+    if (!options.cut.empty()) {
+        if (!folder) return cut_file(options);
+        return Error{ErrorCode::kInvalidArgument, "--cut is for one file", options.input,
+                     "name one .att file of the folder, or `wavetap export DIR --to att`"};
+    }
     if (!options.base.empty() && options.code.empty())
         return Error{ErrorCode::kInvalidArgument, "--base without --code", "--base",
                      "add --code with the ELF file that was loaded there"};
@@ -178,6 +235,11 @@ void add_decode(CLI::App& app, Session& session) {
     command->add_flag("--waves", options->waves, "waves (the default)");
     command->add_flag("--insts", options->insts, "instructions of the waves on the target");
     command->add_flag("--golden", options->golden, "one JSON object with everything");
+    command->add_flag("--scan", options->scan,
+                      "dispatches and events only, without decoding waves");
+    command->add_option("--cut", options->cut, "write a piece that decodes alone: needs -o")
+        ->type_name("dispatch:N|time:A-B");
+    command->add_option("-o", options->output, "the file that --cut writes")->type_name("FILE");
     command->add_flag("--json", options->json, "one JSON object a line");
     command->footer(kFooter);
     command->callback([options, &session] {

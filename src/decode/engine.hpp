@@ -24,6 +24,7 @@ struct BlobTotals {
     std::uint64_t instructions = 0, instructions_with_pc = 0, instruction_tokens = 0;
     std::uint64_t wave_end_without_start = 0, tokens_without_wave = 0;
     std::uint32_t counter_frequency_khz = 0;
+    unsigned issue_phase = 0; ///< gfx9: as Header::issue_phase, for a stream that goes on here
 };
 
 struct EngineSetup {

@@ -30,7 +30,9 @@ class Gfx9Engine {
           stitcher_(setup.header, *setup.code, *setup.diagnostics),
           registers_(sqtt::Generation::kGfx9, *setup.code, *setup.sink),
           occupancy_(*setup.code, *setup.sink, *setup.diagnostics, true),
-          waves_(setup.want_instructions ? &stitcher_ : nullptr, *setup.sink, *setup.diagnostics) {}
+          waves_(setup.want_instructions ? &stitcher_ : nullptr, *setup.sink, *setup.diagnostics) {
+        waves_.set_issue_phase(setup.header.issue_phase);
+    }
 
     BlobTotals run();
 
@@ -103,6 +105,7 @@ BlobTotals Gfx9Engine::run() {
     totals_.tokens_without_wave = waves_.totals().tokens_without_wave;
     totals_.wave_end_without_start = occupancy_.ends_without_start();
     totals_.counter_frequency_khz = registers_.counter_frequency_khz();
+    totals_.issue_phase = waves_.issue_phase();
     return totals_;
 }
 

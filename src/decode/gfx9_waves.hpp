@@ -45,8 +45,12 @@ class Gfx9Waves {
         return waves_[simd][slot].head.start_seen;
     }
     const WaveTotals& totals() const { return totals_; }
+    /// The counter of issue phases, less its usual start, modulo four.
+    unsigned issue_phase() const { return (phase_ - kFirstPhase) & 3U; }
+    void set_issue_phase(unsigned phase) { phase_ = kFirstPhase + phase; }
 
   private:
+    static constexpr std::uint32_t kFirstPhase = 15;
     enum class Trap : std::uint8_t { kNormal, kRequested, kStandby, kWaitPc };
     static constexpr unsigned kMaxInFlight = 64;
     struct Wave {
@@ -84,7 +88,7 @@ class Gfx9Waves {
     RecordSink* sink_;
     Diagnostics* diagnostics_;
     WaveTotals totals_;
-    std::uint32_t phase_ = 15;
+    std::uint32_t phase_ = kFirstPhase;
     std::array<std::array<Wave, 16>, 4> waves_;
 };
 

@@ -2,43 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "decode/register_state.hpp"
 
+#include "decode/user_data.hpp"
+
 namespace wavetap::decode {
 namespace {
-
-// Offsets from COMPUTE_DISPATCH_INITIATOR.
-constexpr std::uint32_t kInitiator = 0x00;
-constexpr std::uint32_t kNumThreadX = 0x07;
-constexpr std::uint32_t kNumThreadZ = 0x09;
-constexpr std::uint32_t kPgmLo = 0x0C;
-constexpr std::uint32_t kPgmHi = 0x0D;
-constexpr std::uint32_t kPacketLo = 0x0E;
-constexpr std::uint32_t kPacketHi = 0x0F;
-constexpr std::uint32_t kRsrc1 = 0x12;
-constexpr std::uint32_t kRsrc2 = 0x13;
-constexpr std::uint32_t kNowhereGfx9 = 0x7F;
-constexpr std::uint32_t kNowhere = 0xFF;
-
-constexpr std::uint32_t kUconfigFirst = 0xC000;
-constexpr std::uint32_t kUserdata2 = 0xC342;
-constexpr std::uint32_t kUserdata3 = 0xC343;
-
-constexpr std::uint32_t kMagic = 0x434F5200; // 00 'R' 'O' 'C'
-
-// Opcodes of header words.
-constexpr std::uint32_t kCodeObject = 4;
-constexpr std::uint32_t kTimestamp = 5;
-constexpr std::uint32_t kAgentInfo = 6;
-constexpr std::uint32_t kTimestampLow = 7;
-
-enum CodeWord : std::uint32_t {
-    kTail,
-    kSizeLo,
-    kAddressLo,
-    kAddressHi,
-    kSizeHi,
-    kIdLo,
-    kIdHi,
-};
 
 void set_low(std::uint64_t& value, std::uint32_t low) {
     value = (value >> 32 << 32) | low;
@@ -83,7 +50,7 @@ void RegisterState::event(StreamPoint at, QueueKey queue, std::uint32_t number) 
 }
 
 void RegisterState::dispatch(StreamPoint at, QueueKey queue, std::uint32_t initiator) {
-    const Queue& state = queues_[queue.index];
+    const RegisterValues::Queue& state = values_.queues[queue.index];
     DispatchRecord record;
     record.time = at.time;
     record.me = queue.me;
@@ -91,9 +58,9 @@ void RegisterState::dispatch(StreamPoint at, QueueKey queue, std::uint32_t initi
     record.initiator = initiator;
     record.entry = code_->pc_of(code_->attribute_late(entry_address(queue.index)));
     for (int i = 0; i < 3; ++i)
-        record.threads[i] = threads_[i];
-    record.rsrc1 = rsrc1_;
-    record.rsrc2 = rsrc2_;
+        record.threads[i] = values_.threads[i];
+    record.rsrc1 = values_.rsrc1;
+    record.rsrc2 = values_.rsrc2;
     record.packet_va = std::uint64_t{state.packet_hi} << 32 | state.packet_lo;
     record.offset_bytes = at.offset_bytes;
     sink_->dispatch(record);
@@ -101,7 +68,7 @@ void RegisterState::dispatch(StreamPoint at, QueueKey queue, std::uint32_t initi
 
 void RegisterState::write_compute(StreamPoint at, QueueKey queue, std::uint32_t address,
                                   std::uint32_t data) {
-    Queue& state = queues_[queue.index];
+    RegisterValues::Queue& state = values_.queues[queue.index];
     const bool gfx9 = generation_ == sqtt::Generation::kGfx9;
     switch (address) {
     case kInitiator:
@@ -120,16 +87,18 @@ void RegisterState::write_compute(StreamPoint at, QueueKey queue, std::uint32_t 
         state.packet_hi = data;
         break;
     case kRsrc1:
-        rsrc1_ = data;
+        values_.rsrc1 = data;
         break;
     case kRsrc2:
-        rsrc2_ = data;
+        values_.rsrc2 = data;
         break;
     default:
         if (address >= kNumThreadX && address <= kNumThreadZ) {
-            threads_[address - kNumThreadX] = data;
+            values_.threads[address - kNumThreadX] = data;
         } else if (address == (gfx9 ? kNowhereGfx9 : kNowhere)) {
             event(at, queue, data);
+        } else if (address == (gfx9 ? kRsrc3Gfx9 : kRsrc3)) {
+            values_.rsrc3 = data;
         }
         break;
     }
@@ -144,32 +113,32 @@ void RegisterState::write_other(StreamPoint at, QueueKey queue, std::uint32_t re
 }
 
 void RegisterState::userdata2(StreamPoint at, QueueKey queue, std::uint32_t data) {
-    Queue& state = queues_[queue.index];
+    RegisterValues::Queue& state = values_.queues[queue.index];
     if (state.code_word != 0) {
         const std::uint32_t type = state.code_word - 1U;
         state.code_word = 0;
         code_word(at, queue, type, data);
         return;
     }
-    if (data == kMagic) {
-        magic_seen_ = true;
+    if (data == kUserDataMagic) {
+        values_.magic_seen = true;
         return;
     }
-    if (!magic_seen_) return;
+    if (!values_.magic_seen) return;
     const std::uint32_t opcode = data & 0xFF;
     const std::uint32_t type = data >> 8 & 0xF;
     const std::uint32_t value = data >> 12;
     if (opcode == kCodeObject && value == 0) {
         state.code_word = static_cast<std::uint8_t>(type + 1);
     } else if (opcode == kAgentInfo) {
-        if (type == 0) counter_frequency_khz_ = value;
-        if (type == 1) perf_interval_ = value;
+        if (type == 0) values_.counter_frequency_khz = value;
+        if (type == 1) values_.perf_interval = value;
     }
 }
 
 void RegisterState::code_word(StreamPoint at, QueueKey queue, std::uint32_t type,
                               std::uint32_t data) {
-    Queue& state = queues_[queue.index];
+    RegisterValues::Queue& state = values_.queues[queue.index];
     switch (type) {
     case kTail:
         code_tail(at, queue, data);
@@ -198,7 +167,7 @@ void RegisterState::code_word(StreamPoint at, QueueKey queue, std::uint32_t type
 }
 
 void RegisterState::code_tail(StreamPoint at, QueueKey queue, std::uint32_t data) {
-    Queue& state = queues_[queue.index];
+    RegisterValues::Queue& state = values_.queues[queue.index];
     const bool unload = (data & 1) != 0;
     const bool from_start = (data & 2) != 0;
     const std::uint64_t id = data >> 2 != 0 ? data >> 2 : state.object_id;
@@ -213,38 +182,38 @@ void RegisterState::code_tail(StreamPoint at, QueueKey queue, std::uint32_t data
 }
 
 void RegisterState::userdata3(StreamPoint at, std::uint32_t data) {
-    if (!magic_seen_) return;
-    if (clock_left_ != 0) {
+    if (!values_.magic_seen) return;
+    if (values_.clock_left != 0) {
         clock_payload(at, data);
         return;
     }
-    clock_opcode_ = data & 0xFF;
-    clock_index_ = 0;
+    values_.clock_opcode = data & 0xFF;
+    values_.clock_index = 0;
     const std::uint32_t words = data >> 12;
-    if (clock_opcode_ == kTimestamp)
-        clock_left_ = words != 0 ? words : 3;
-    else if (clock_opcode_ == kTimestampLow)
-        clock_left_ = words != 0 ? words : 1;
+    if (values_.clock_opcode == kTimestamp)
+        values_.clock_left = words != 0 ? words : 3;
+    else if (values_.clock_opcode == kTimestampLow)
+        values_.clock_left = words != 0 ? words : 1;
     else
-        clock_left_ = words;
+        values_.clock_left = words;
 }
 
 void RegisterState::clock_payload(StreamPoint at, std::uint32_t data) {
-    --clock_left_;
-    const std::uint32_t index = clock_index_++;
-    if (clock_opcode_ == kTimestamp) {
-        if (index == 0) rt_low_ = data;
-        if (index == 1) rt_high_ = data;
+    --values_.clock_left;
+    const std::uint32_t index = values_.clock_index++;
+    if (values_.clock_opcode == kTimestamp) {
+        if (index == 0) values_.rt_low = data;
+        if (index == 1) values_.rt_high = data;
         if (index != 2) return;
-        if (data < rt_low_) ++rt_high_;
-        rt_low_ = data;
-    } else if (clock_opcode_ == kTimestampLow && index == 0) {
-        if (data < rt_low_) ++rt_high_;
-        rt_low_ = data;
+        if (data < values_.rt_low) ++values_.rt_high;
+        values_.rt_low = data;
+    } else if (values_.clock_opcode == kTimestampLow && index == 0) {
+        if (data < values_.rt_low) ++values_.rt_high;
+        values_.rt_low = data;
     } else {
         return;
     }
-    sink_->realtime({at.time, std::uint64_t{rt_high_} << 32 | rt_low_});
+    sink_->realtime({at.time, std::uint64_t{values_.rt_high} << 32 | values_.rt_low});
 }
 
 } // namespace wavetap::decode

@@ -20,6 +20,7 @@ Header gfx9(std::uint64_t raw) {
     header.target_cu = static_cast<std::uint8_t>(bits(raw, 24, 20));
     header.engine = static_cast<std::uint8_t>(bits(raw, 31, 26));
     header.double_buffer = bits(raw, 32, 32) != 0;
+    header.issue_phase = static_cast<std::uint8_t>(bits(raw, 34, 33));
     return header;
 }
 

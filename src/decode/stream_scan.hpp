@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "decode/code_map.hpp"
+#include "decode/decoder.hpp"
+#include "decode/register_replay.hpp"
+#include "decode/register_state.hpp"
+#include "decode/sink.hpp"
+#include "sqtt/header.hpp"
+#include "sqtt/reader.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+// The quick way through a stream: dispatches, events, code objects and clocks; no waves, no
+// instructions. Needs no vector unit; several times as fast as a decode.
+
+namespace wavetap::decode {
+
+/// What the tokens read so far mean for those that follow, waves left out. A value: whoever has a
+/// copy can go on from there, or write the tokens that bring a fresh decoder there (cut.hpp).
+struct ScanState {
+    sqtt::Header header; ///< the newest of the stream
+    std::uint64_t time = 0;
+    RegisterValues registers;
+    std::vector<LiveObject> live;
+    std::optional<std::uint64_t> clock_base; ///< gfx9, as BlobRecords::clock_base
+    /// gfx1250: the wave slots that VALU tokens name by place; -1 = none yet.
+    std::array<int, 5> recent{-1, -1, -1, -1, -1};
+    std::uint8_t cluster = 0; ///< gfx1250
+    bool cluster_ends = false;
+    /// The bytes of a token that the end of a chunk cut, and where in its first byte it begins.
+    std::array<std::byte, 12> rest{};
+    std::uint8_t rest_bytes = 0;
+    std::uint8_t rest_skip_bits = 0;
+    bool after_extended_start = false; ///< bytes with bit 0 set go with the token before them
+};
+
+/// Where a wave of a token stands.
+struct WavePlace {
+    std::uint8_t sa = 0, cu = 0, simd = 0, slot = 0;
+    std::size_t index() const {
+        return ((std::size_t{sa & 1U} * 16 + (cu & 15U)) * 4 + (simd & 3U)) * 32 + (slot & 31U);
+    }
+    static constexpr std::size_t kCount = 2 * 16 * 4 * 32;
+};
+
+/// Reads token by token. One thread.
+class StreamScanner {
+  public:
+    /// `objects` and `sink` outlive it.
+    StreamScanner(const ScanState& from, const std::vector<LoadedObject>& objects,
+                  RecordSink& sink);
+    StreamScanner(const StreamScanner&) = delete;
+    StreamScanner& operator=(const StreamScanner&) = delete;
+
+    /// The next token; padding may be left out. `bytes` is what token.offset_bits counts in.
+    void take(const sqtt::Token& token, std::span<const std::byte> bytes);
+
+    std::uint64_t time() const { return state_.time; }
+    ScanState state() const;
+    /// gfx9: the last time reset and the timestamp that it used, in bits; nothing if there was none.
+    struct Reset {
+        std::uint64_t token_bits = 0, timestamp_bits = 0;
+        std::uint64_t time_before = 0;
+    };
+    const std::optional<Reset>& last_reset() const { return reset_; }
+
+    /// Of a wave start or end. A program counter token names less: gfx9 SIMD and slot, later the
+    /// slot only.
+    WavePlace place(const sqtt::Token& token) const;
+    /// True if instruction detail is recorded there.
+    bool on_target(const WavePlace& place) const;
+    sqtt::Generation generation() const { return generation_; }
+    /// Index of the queue that a wave start names.
+    std::size_t start_queue(const sqtt::Token& token) const;
+    /// True for a wave start that begins a wave (not a context switch).
+    bool begins_wave(const sqtt::Token& token) const;
+
+  private:
+    struct Layout;
+    static const Layout& layout_of(sqtt::Generation generation);
+    void take_gfx9(const sqtt::Token& token, std::span<const std::byte> bytes, StreamPoint at);
+    void take_rdna(const sqtt::Token& token, StreamPoint at);
+    void time_reset(const sqtt::Token& token, std::span<const std::byte> bytes);
+    void timestamp(const sqtt::Token& token, StreamPoint at);
+    void misc(const sqtt::Token& token, StreamPoint at);
+    void event(StreamPoint at, EventKind kind);
+
+    /// Keeps the list of live objects beside what the caller's sink gets.
+    class LiveSink final : public RecordSink {
+      public:
+        LiveSink(RecordSink& next, std::vector<LiveObject>& live) : next_(&next), live_(&live) {}
+        void dispatch(const DispatchRecord& record) override { next_->dispatch(record); }
+        void realtime(const RealtimeRecord& record) override { next_->realtime(record); }
+        void register_write(const RegisterWrite& record) override { next_->register_write(record); }
+        void code_object(const CodeObjectEvent& record) override;
+        void event(const EventRecord& record) override { next_->event(record); }
+
+      private:
+        RecordSink* next_;
+        std::vector<LiveObject>* live_;
+    };
+
+    ScanState state_;
+    LiveSink sink_;
+    CodeMap code_;
+    RegisterState registers_;
+    const Layout* layout_;
+    sqtt::Generation generation_;
+    std::optional<Reset> reset_;
+};
+
+struct ScanOptions {
+    std::vector<LoadedObject> objects;   ///< for the entries of dispatches
+    std::optional<std::uint64_t> header; ///< as Options::header
+};
+
+/// A dispatch and where its waves are in the stream.
+struct DispatchExtent {
+    DispatchRecord record;
+    std::uint64_t begin_bits = 0; ///< its token
+    /// Behind the last token that ends one of its waves (or tells a program counter of one that has
+    /// ended); the end of the stream if a wave never ends.
+    std::uint64_t end_bits = 0;
+    std::uint64_t end_time = 0; ///< of that token
+    std::uint64_t waves = 0, waves_ended = 0;
+};
+
+struct BlobScan {
+    sqtt::Header header;
+    std::vector<DispatchExtent> dispatches;
+    std::vector<EventRecord> events;
+    std::vector<CodeObjectEvent> code_objects;
+    std::uint64_t waves_before = 0; ///< starts before the first dispatch
+    std::uint64_t last_time = 0;
+    std::uint64_t end_bits = 0; ///< behind the last complete token
+};
+
+/// Everything that a scan finds in one blob, equal to what decode_blob() gives for it. Errors as
+/// decode_blob().
+Result<BlobScan> scan_blob(std::span<const std::byte> bytes, const ScanOptions& options);
+
+/// Scans one chunk of a stream; `state` is where the chunk before ended and becomes where this one
+/// ends. `has_header`: the chunk begins with the eight bytes that every stream begins with; else it
+/// continues. Byte offsets of records count from the chunk's start; a token that began in the chunk
+/// before has offset 0.
+void scan_chunk(ScanState& state, std::span<const std::byte> chunk, bool has_header,
+                RecordSink& sink);
+
+/// The state before the token at `bits`; a blob from its start.
+Result<ScanState> state_before(std::span<const std::byte> bytes, std::uint64_t bits,
+                               const ScanOptions& options);
+
+} // namespace wavetap::decode
