@@ -14,23 +14,6 @@ namespace {
 
 constexpr std::uint64_t kLandingHead = 4096; ///< room for the software header in front of the bytes
 constexpr std::uint64_t kHeaderBytes = 8;
-/// Room for the markers of about a thousand code objects in the start stream of leases.
-constexpr std::uint32_t kLeaseMarkerDwords = 32 * 1024;
-constexpr std::uint32_t kLeaseStreamDwords = 4096; ///< the longest start or stop stream
-
-/// Fills with type-3 NOPs (count = dwords behind the header minus one; all ones: none).
-void fill_nops(std::byte* at, std::uint32_t dwords) {
-    constexpr std::uint32_t kMost = 0x3000;
-    for (std::uint32_t done = 0; done < dwords;) {
-        const std::uint32_t size = std::min(dwords - done, kMost);
-        const std::uint32_t count = size == 1 ? 0x3fff : size - 2;
-        const std::uint32_t header =
-            3u << 30 | count << 16 | static_cast<std::uint32_t>(pm4::Opcode::kNop) << 8;
-        std::memcpy(at + done * 4ull, &header, sizeof header);
-        done += size;
-    }
-}
-
 template <class T> T load(std::span<const std::byte> bytes, std::uint64_t offset) {
     T value{};
     if (offset + sizeof(T) <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof(T));
@@ -296,79 +279,6 @@ void HubEngine::lose_all(ChunkSink& sink) {
         sink.begin(prototype);
         sink.lose();
     }
-}
-
-Result<LeaseStreams> HubEngine::open_leases() {
-    WAVETAP_CHECK_OK(arena_.ensure());
-    lease_start_dwords_ = kLeaseStreamDwords + kLeaseMarkerDwords;
-    lease_stop_dwords_ = kLeaseStreamDwords;
-    auto room = leases_.ensure((lease_start_dwords_ + lease_stop_dwords_) * 4ull);
-    note_memory();
-    if (!room) return std::move(room.error());
-    clear_lease_streams();
-    const std::uint64_t va = leases_.memory().va;
-    return LeaseStreams{
-        0, {va, lease_start_dwords_}, {va + lease_start_dwords_ * 4ull, lease_stop_dwords_}};
-}
-
-void HubEngine::clear_lease_streams() {
-    fill_nops(leases_.memory().host, lease_start_dwords_);
-    fill_nops(leases_.memory().host + lease_start_dwords_ * 4ull, lease_stop_dwords_);
-}
-
-Result<void> HubEngine::begin_lease(const RunRequest& request, const SlotPlan& plan,
-                                    std::uint64_t run) {
-    if (lost_) WAVETAP_CHECK_OK(rebuild_queue());
-    auto made = ensure_memory(request, plan);
-    note_memory();
-    if (!made) return made;
-    WAVETAP_TRY(const std::uint64_t capacity, pm4::capacity_per_engine(topology_, request.config));
-    WAVETAP_TRY(const TraceStreams streams, arena_.streams(request.config, bank_.output(0).va));
-    const MarkerLog::Position until = log_.end();
-    std::vector<std::uint32_t> markers, joints;
-    log_.replay(topology_, until, markers, joints);
-    const std::uint64_t start_dwords = streams.start.dwords + markers.size();
-    if (start_dwords > lease_start_dwords_ || streams.stop.dwords > lease_stop_dwords_)
-        return Error{ErrorCode::kLimit,
-                     std::to_string(joints.size()) + " code objects are too many to mark", "",
-                     "unload modules that are not used"};
-
-    arena_.clear_control();
-    std::byte* start = leases_.memory().host;
-    std::byte* stop = start + lease_start_dwords_ * 4ull;
-    std::memcpy(start, arena_.at(streams.start), streams.start.dwords * 4ull);
-    std::memcpy(start + streams.start.dwords * 4ull, markers.data(), markers.size() * 4);
-    fill_nops(start + start_dwords * 4,
-              lease_start_dwords_ - static_cast<std::uint32_t>(start_dwords));
-    std::memcpy(stop, arena_.at(streams.stop), streams.stop.dwords * 4ull);
-    fill_nops(stop + streams.stop.dwords * 4ull, lease_stop_dwords_ - streams.stop.dwords);
-    log_.compact(until);
-    statistics_.markers += joints.size();
-    marked_ = until;
-    run_ = Run{request, run, streams, bank_.output(0), capacity, backend_->counter(), false};
-    return {};
-}
-
-Result<RunSummary> HubEngine::end_lease(bool retired) {
-    Result<void> outcome;
-    if (!retired)
-        outcome = Error{ErrorCode::kUnavailable, "the dispatch's queue ended before its trace did",
-                        "", ""};
-    auto summary = finish_run(std::move(outcome), true);
-    clear_lease_streams();
-    // At once, since nobody may ever start again; if it fails, the next start tries again.
-    if (lost_) (void)rebuild_queue();
-    return summary;
-}
-
-void HubEngine::close_leases(bool abandoned) {
-    if (leases_.memory().host == nullptr) return;
-    clear_lease_streams();
-    if (abandoned)
-        leases_.abandon();
-    else
-        leases_.release();
-    note_memory();
 }
 
 Result<RunSummary> HubEngine::stop(bool deliver) {

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/mutex.hpp"
+#include "capture/agent_hub.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+// The inside of AgentHub, for its own source files (agent_hub.cpp, hub_leases.cpp) only.
+
+namespace wavetap::capture {
+
+/// A wish of a client, served on the hub's thread.
+struct HubRequest {
+    enum class Kind : std::uint8_t { kStart, kStop, kJob, kOpenLeases, kCloseLeases };
+    Kind kind = Kind::kJob;
+    RunRequest start;
+    std::uint64_t run = 0;
+    std::function<void()> job;
+    Result<RunSummary> answer = RunSummary{};
+    bool done = false;
+    bool abandoned = false; ///< nobody waits any more: the hub's thread recycles it
+    HubRequest* next = nullptr;
+};
+
+/// A dispatch that waits for its turn.
+struct HubLease {
+    void* id = nullptr;
+    RunRequest request;
+};
+
+inline Error closed_error() {
+    return Error{ErrorCode::kWrongState, "the agent's trace hub is closed", "", ""};
+}
+inline Error deadlock_error(const char* call) {
+    return Error{ErrorCode::kWouldDeadlock,
+                 std::string(call) + " from a chunk handler would wait for itself", "",
+                 "call it from another thread, or after the handler returned"};
+}
+
+struct AgentHub::Core {
+    Core(std::unique_ptr<Backend> backend, Options hub_options, const Clock& hub_clock)
+        : options(std::move(hub_options)), clock(hub_clock),
+          engine(std::move(backend), options.engine, clock, log, silenced) {}
+
+    // Constant after construction.
+    const Options options;
+    const Clock& clock;
+
+    MarkerLog log;
+    /// Set by a stop that gave up waiting; read on the hub's thread before each callback.
+    std::atomic<bool> silenced{false};
+    /// The hub's thread, for the "am I on it" question; written once before the thread's first work.
+    std::atomic<std::thread::id> thread_id{};
+    // Hub thread only.
+    HubEngine engine;
+    bool in_handler = false;
+
+    mutable Mutex mutex;
+    CondVar work;     ///< the hub's thread waits here
+    CondVar answered; ///< clients wait here
+    HubState state WAVETAP_GUARDED_BY(mutex) = HubState::kIdle;
+    std::uint32_t owner_context WAVETAP_GUARDED_BY(mutex) = 0;
+    std::uint64_t owner_run WAVETAP_GUARDED_BY(mutex) = 0; ///< 0 = nobody
+    std::uint64_t next_run WAVETAP_GUARDED_BY(mutex) = 1;
+    std::uint64_t cancelled_run WAVETAP_GUARDED_BY(mutex) = 0;
+    MarkerLog::Position marked WAVETAP_GUARDED_BY(mutex) = 0;
+    MarkerLog::Position marks_wanted WAVETAP_GUARDED_BY(mutex) = 0;
+    std::uint64_t marks_failed WAVETAP_GUARDED_BY(mutex) = 0;
+    SlotPlan plan WAVETAP_GUARDED_BY(mutex);
+    HubStatistics statistics WAVETAP_GUARDED_BY(mutex);
+    bool closing WAVETAP_GUARDED_BY(mutex) = false;
+    bool thread_ended WAVETAP_GUARDED_BY(mutex) = false;
+    std::thread thread WAVETAP_GUARDED_BY(mutex);
+    HubRequest* first WAVETAP_GUARDED_BY(mutex) = nullptr;
+    HubRequest* last WAVETAP_GUARDED_BY(mutex) = nullptr;
+    std::vector<HubRequest*> unused WAVETAP_GUARDED_BY(mutex);
+    std::vector<std::unique_ptr<HubRequest>> requests WAVETAP_GUARDED_BY(mutex);
+    LeaseClient* lease_client WAVETAP_GUARDED_BY(mutex) = nullptr;
+    std::deque<HubLease> leases WAVETAP_GUARDED_BY(mutex);          ///< in the order of their turns
+    std::vector<void*> lost_leases WAVETAP_GUARDED_BY(mutex);       ///< told, not yet handled
+    std::optional<HubLease> active_lease WAVETAP_GUARDED_BY(mutex); ///< whose turn it is
+    bool lease_armed WAVETAP_GUARDED_BY(mutex) = false;
+    bool lease_over WAVETAP_GUARDED_BY(mutex) = false; ///< the active one's stop has retired
+    bool admitting WAVETAP_GUARDED_BY(mutex) = false;
+    bool packets_left WAVETAP_GUARDED_BY(mutex) = true; ///< unless the owner says otherwise
+    LeaseStreams lease_streams WAVETAP_GUARDED_BY(mutex);
+
+    bool on_thread() const { return thread_id.load() == std::this_thread::get_id(); }
+
+    HubRequest* acquire() WAVETAP_REQUIRES(mutex) {
+        if (unused.empty()) {
+            unused.reserve(requests.size() + 1);
+            requests.push_back(std::make_unique<HubRequest>());
+            return requests.back().get();
+        }
+        HubRequest* request = unused.back();
+        unused.pop_back();
+        return request;
+    }
+    void recycle(HubRequest* request) WAVETAP_REQUIRES(mutex) {
+        request->job = nullptr;
+        request->answer = RunSummary{};
+        request->done = request->abandoned = false;
+        request->next = nullptr;
+        unused.push_back(request);
+    }
+    void push(HubRequest* request) WAVETAP_REQUIRES(mutex) {
+        (last != nullptr ? last->next : first) = request;
+        last = request;
+        work.notify_one();
+    }
+    HubRequest* pop() WAVETAP_REQUIRES(mutex) {
+        HubRequest* request = first;
+        if (request != nullptr) {
+            first = request->next;
+            if (first == nullptr) last = nullptr;
+            request->next = nullptr;
+        }
+        return request;
+    }
+
+    void change(HubEvent event) WAVETAP_REQUIRES(mutex) {
+        if (const auto next = next_state(state, event)) state = *next;
+    }
+    /// Copies the engine's counters; those that the hub keeps itself stay.
+    void take_statistics() WAVETAP_REQUIRES(mutex) {
+        HubStatistics fresh = engine.statistics();
+        fresh.threads = statistics.threads;
+        fresh.starts = statistics.starts;
+        fresh.stops = statistics.stops;
+        fresh.refused = statistics.refused;
+        fresh.deadline_misses += statistics_client_misses;
+        statistics = fresh;
+    }
+    std::uint64_t statistics_client_misses WAVETAP_GUARDED_BY(mutex) = 0;
+
+    bool lease_work() const WAVETAP_REQUIRES(mutex) {
+        if (state != HubState::kLeasing) return false;
+        return !lost_leases.empty() || lease_over || (!active_lease && !leases.empty());
+    }
+    Result<LeaseStreams> do_open_leases() WAVETAP_EXCLUDES(mutex);
+    void do_close_leases() WAVETAP_EXCLUDES(mutex);
+    void do_leases() WAVETAP_EXCLUDES(mutex);
+    void begin_lease(const HubLease& lease) WAVETAP_EXCLUDES(mutex);
+    void end_lease(bool retired) WAVETAP_EXCLUDES(mutex);
+    void drop_lost_leases() WAVETAP_EXCLUDES(mutex);
+
+    Result<std::uint64_t> reserve(std::uint32_t context) WAVETAP_EXCLUDES(mutex);
+    Result<RunSummary> do_start(const RunRequest& request, std::uint64_t run)
+        WAVETAP_EXCLUDES(mutex);
+    Result<RunSummary> do_stop(std::uint64_t run, bool deliver) WAVETAP_EXCLUDES(mutex);
+    void do_marks() WAVETAP_EXCLUDES(mutex);
+    Result<void> ensure_thread(const std::shared_ptr<Core>& self) WAVETAP_REQUIRES(mutex);
+    Result<RunSummary> ask(HubRequest* request) WAVETAP_REQUIRES(mutex);
+    void serve(HubRequest* request) WAVETAP_EXCLUDES(mutex);
+    void thread_main() WAVETAP_EXCLUDES(mutex);
+};
+
+} // namespace wavetap::capture

@@ -1,0 +1,226 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "capture/hub_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+// Dispatch mode: one lease of the agent after the other.
+
+namespace wavetap::capture {
+
+Result<LeaseStreams> AgentHub::Core::do_open_leases() {
+    auto streams = engine.open_leases();
+    MutexLock lock(mutex);
+    take_statistics();
+    if (!streams) {
+        change(HubEvent::kStartRefused);
+        owner_run = 0;
+        ++statistics.refused;
+        return streams;
+    }
+    change(HubEvent::kLeasesOpened);
+    streams->owner = owner_run;
+    lease_streams = *streams;
+    admitting = true;
+    return streams;
+}
+
+void AgentHub::Core::do_leases() {
+    drop_lost_leases();
+    bool over = false;
+    {
+        MutexLock lock(mutex);
+        over = active_lease && lease_over;
+        lease_over = false;
+    }
+    if (over) end_lease(true);
+    std::optional<HubLease> next;
+    {
+        MutexLock lock(mutex);
+        if (!active_lease && !leases.empty()) {
+            next = std::move(leases.front());
+            leases.pop_front();
+            active_lease = next;
+        }
+    }
+    if (next) begin_lease(*next);
+}
+
+void AgentHub::Core::begin_lease(const HubLease& lease) {
+    SlotPlan wanted;
+    std::uint64_t run = 0;
+    {
+        MutexLock lock(mutex);
+        wanted = plan;
+        run = next_run++;
+    }
+    silenced.store(false);
+    wanted.add(requirement_of(lease.request));
+    const auto armed = engine.begin_lease(lease.request, wanted, run);
+    LeaseClient* client = nullptr;
+    {
+        MutexLock lock(mutex);
+        take_statistics();
+        lease_armed = armed.has_value();
+        ++(lease_armed ? statistics.starts : statistics.refused);
+        client = lease_client;
+    }
+    client->lease_ready(lease.id, armed);
+}
+
+void AgentHub::Core::end_lease(bool retired) {
+    bool armed = false;
+    {
+        MutexLock lock(mutex);
+        armed = std::exchange(lease_armed, false);
+    }
+    Result<RunSummary> summary = RunSummary{};
+    if (armed) {
+        in_handler = true;
+        summary = engine.end_lease(retired);
+        in_handler = false;
+    }
+    LeaseClient* client = nullptr;
+    void* id = nullptr;
+    {
+        MutexLock lock(mutex);
+        take_statistics();
+        if (armed) ++statistics.stops;
+        client = lease_client;
+        id = active_lease->id;
+    }
+    client->lease_ended(id, summary);
+    MutexLock lock(mutex);
+    active_lease.reset();
+    answered.notify_all();
+}
+
+void AgentHub::Core::drop_lost_leases() {
+    bool active_lost = false;
+    std::vector<void*> dropped;
+    LeaseClient* client = nullptr;
+    {
+        MutexLock lock(mutex);
+        client = lease_client;
+        for (void* lost : std::exchange(lost_leases, {})) {
+            if (active_lease && active_lease->id == lost) active_lost = true;
+            const auto queued =
+                std::find_if(leases.begin(), leases.end(),
+                             [&](const HubLease& lease) { return lease.id == lost; });
+            if (queued == leases.end()) continue;
+            dropped.push_back(lost);
+            leases.erase(queued);
+        }
+        if (active_lost) lease_over = false;
+    }
+    if (active_lost) end_lease(false);
+    for (void* lost : dropped)
+        client->lease_ended(lost,
+                            Error{ErrorCode::kUnavailable,
+                                  "the dispatch's queue ended before its trace began", "", ""});
+    MutexLock lock(mutex);
+    answered.notify_all();
+}
+
+void AgentHub::Core::do_close_leases() {
+    bool active = false, abandoned = false;
+    std::deque<HubLease> left;
+    LeaseClient* client = nullptr;
+    {
+        MutexLock lock(mutex);
+        if (state != HubState::kLeasing) return;
+        admitting = false;
+        active = active_lease.has_value();
+        lease_over = false;
+        lost_leases.clear();
+        left = std::exchange(leases, {});
+        abandoned = std::exchange(packets_left, true) || active || !left.empty();
+        client = lease_client;
+        change(HubEvent::kStop);
+    }
+    if (active) end_lease(false);
+    // What was not told to be over may still be executed.
+    engine.close_leases(abandoned);
+    for (const HubLease& lease : left)
+        client->lease_ended(lease.id, Error{ErrorCode::kTimeout,
+                                            "the trace ended before the dispatch's turn", "", ""});
+    MutexLock lock(mutex);
+    take_statistics();
+    change(engine.gpu_lost() ? HubEvent::kGpuLost : HubEvent::kDrained);
+    owner_run = 0;
+    lease_client = nullptr;
+    answered.notify_all();
+}
+
+Result<LeaseStreams> AgentHub::open_leases(std::uint32_t owner_context, LeaseClient& client) {
+    Core& core = *core_;
+    const bool inside = core.on_thread();
+    if (inside && core.in_handler) return deadlock_error("open_leases");
+    WAVETAP_CHECK_OK(core.reserve(owner_context));
+    {
+        MutexLock lock(core.mutex);
+        core.lease_client = &client;
+        auto thread = core.closing ? Result<void>(closed_error()) : core.ensure_thread(core_);
+        if (!thread) {
+            core.change(HubEvent::kStartRefused);
+            core.owner_run = 0;
+            ++core.statistics.refused;
+            return std::move(thread.error());
+        }
+        if (!inside) {
+            HubRequest* asked = core.acquire();
+            asked->kind = HubRequest::Kind::kOpenLeases;
+            auto answer = core.ask(asked);
+            if (!answer) return std::move(answer.error());
+            return core.lease_streams;
+        }
+    }
+    return core.do_open_leases();
+}
+
+Result<void> AgentHub::lease(void* lease, const RunRequest& request) {
+    MutexLock lock(core_->mutex);
+    if (core_->closing || !core_->admitting || core_->state != HubState::kLeasing)
+        return Error{ErrorCode::kWrongState, "no dispatch can be traced now", "", ""};
+    core_->leases.push_back({lease, request});
+    core_->work.notify_one();
+    return {};
+}
+
+void AgentHub::lease_retired(void* lease) {
+    MutexLock lock(core_->mutex);
+    if (!core_->active_lease || core_->active_lease->id != lease) return;
+    core_->lease_over = true;
+    core_->work.notify_one();
+}
+
+void AgentHub::lease_lost(void* lease) {
+    MutexLock lock(core_->mutex);
+    core_->lost_leases.push_back(lease);
+    core_->work.notify_one();
+}
+
+Result<void> AgentHub::close_leases(std::uint64_t owner, bool packets_left) {
+    Core& core = *core_;
+    if (core.on_thread()) return deadlock_error("close_leases");
+    MutexLock lock(core.mutex);
+    if (core.owner_run != owner || core.state != HubState::kLeasing || core.closing)
+        return Error{ErrorCode::kWrongState, "these leases are closed", "", ""};
+    core.admitting = false;
+    core.packets_left = packets_left;
+    const bool drained = core.answered.wait_until(
+        core.mutex, core.clock.deadline_after(core.options.engine.limits.drain),
+        [&]() WAVETAP_REQUIRES(core.mutex) {
+            return core.leases.empty() && !core.active_lease && core.lost_leases.empty();
+        });
+    HubRequest* asked = core.acquire();
+    asked->kind = HubRequest::Kind::kCloseLeases;
+    if (auto closed = core.ask(asked); !closed) return std::move(closed.error());
+    if (!drained)
+        return Error{ErrorCode::kTimeout, "dispatches did not end in time; their traces are lost",
+                     "", ""};
+    return {};
+}
+
+} // namespace wavetap::capture
