@@ -170,23 +170,27 @@ typedef void (*wavetap_chunk_handler)(const wavetap_chunk* chunk, void* user);
 WAVETAP_API wavetap_status wavetap_context_create(wavetap_session* session,
                                                   wavetap_context* context);
 /**
- * Once for each context; a failed call leaves it as it was. Errors: INVALID_ARGUMENT (names the
- * parameter, its value and its range), UNSUPPORTED, NOT_FOUND (context, agent), WRONG_STATE (already
- * configured).
+ * Once for each agent of the context: after the second call it spans two agents, each with its own
+ * parameters, handler and user pointer. The handlers of different agents may be called at the same
+ * time. A failed call leaves the context as it was. Errors: INVALID_ARGUMENT (names the parameter, its
+ * value and its range), UNSUPPORTED, NOT_FOUND (context, agent), WRONG_STATE (already configured for
+ * this agent, or it runs), LIMIT.
  */
 WAVETAP_API wavetap_status wavetap_context_configure(wavetap_session* session,
                                                      wavetap_context context, uint32_t agent,
                                                      const wavetap_parameters* parameters,
                                                      wavetap_chunk_handler handler, void* user);
 /**
- * Arms the agent's trace unit. On success everything issued after the return is traced. A context
- * that runs already: success. Errors: BUSY (at once), NOT_FOUND, WRONG_STATE (not configured, or the
- * session closes), WOULD_DEADLOCK, LIMIT (queue, memory), UNAVAILABLE, TIMEOUT (5 s; a later start
- * rebuilds the queue).
+ * Arms the trace unit of every agent of the context, at the same time, or of none: if one of them is
+ * held by another context or does not start, those that did are disarmed again without a chunk. On
+ * success everything issued after the return is traced. A context that runs already: success. Errors:
+ * BUSY (at once; of contexts that share an agent and start together, one gets all of its agents),
+ * NOT_FOUND, WRONG_STATE (not configured, or the session closes), WOULD_DEADLOCK, LIMIT (queue,
+ * memory), UNAVAILABLE, TIMEOUT (5 s; a later start rebuilds the queue).
  */
 WAVETAP_API wavetap_status wavetap_context_start(wavetap_session* session, wavetap_context context);
 /**
- * Disarms and delivers. On return the stop packet has retired, the handler was called for everything,
+ * Disarms and delivers, on all agents of the context at the same time. On return the stop packet has retired, the handler was called for everything,
  * and will not be called again for this run. A context that does not run: success. After any error
  * but WOULD_DEADLOCK, BUSY and NOT_FOUND the run is over and data may be missing. Errors: also
  * TIMEOUT (10 s for the GPU, 30 s a copy), UNAVAILABLE.

@@ -283,6 +283,10 @@ Result<RunSummary> AgentHub::stop(std::uint64_t run) {
 }
 
 void AgentHub::cancel(std::uint64_t run) {
+    if (core_->on_thread() && !core_->in_handler) {
+        (void)core_->do_stop(run, false);
+        return;
+    }
     MutexLock lock(core_->mutex);
     if (core_->owner_run != run) return;
     core_->cancelled_run = run;
@@ -351,6 +355,30 @@ HubStatistics AgentHub::statistics() const {
 
 const AgentTopology& AgentHub::topology() const {
     return core_->options.engine.topology;
+}
+
+const Clock& AgentHub::clock() const {
+    return core_->clock;
+}
+
+const HubLimits& AgentHub::limits() const {
+    return core_->options.engine.limits;
+}
+
+void AgentHub::count_refused() {
+    MutexLock lock(core_->mutex);
+    ++core_->statistics.refused;
+}
+
+void AgentHub::count_deadline_miss() {
+    MutexLock lock(core_->mutex);
+    ++core_->statistics_client_misses;
+    ++core_->statistics.deadline_misses;
+}
+
+void AgentHub::silence(std::uint64_t run) {
+    MutexLock lock(core_->mutex);
+    if (core_->owner_run == run) core_->silenced.store(true);
 }
 
 Result<void> AgentHub::close() {

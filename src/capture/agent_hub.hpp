@@ -112,6 +112,15 @@ class AgentHub {
     bool on_hub_thread() const;
     HubStatistics statistics() const;
     const AgentTopology& topology() const;
+    const Clock& clock() const;
+    const HubLimits& limits() const;
+
+    // For those who wait for several hubs at once (together.hpp, Session).
+    /// Counts a start that was refused before it came to the hub / an answer that came too late.
+    void count_refused();
+    void count_deadline_miss();
+    /// No callback for `run` begins any more, if it still goes on.
+    void silence(std::uint64_t run);
 
     /// Stops what runs (its data are delivered), gives every resource back, ends the thread.
     /// Idempotent. Errors: kWouldDeadlock (from the hub's thread), kTimeout.

@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <new>
-#include <unordered_map>
+#include <utility>
 
 using wavetap::Error;
 using wavetap::ErrorCode;
@@ -32,7 +33,8 @@ thread_local char t_last_error[kLongestError] = "";
 struct wavetap_session {
     std::unique_ptr<wavetap::Clock> clock;
     wavetap::Mutex mutex;
-    std::unordered_map<std::uint64_t, Client> clients WAVETAP_GUARDED_BY(mutex);
+    /// By context and agent.
+    std::map<std::pair<std::uint64_t, std::uint32_t>, Client> clients WAVETAP_GUARDED_BY(mutex);
     std::unique_ptr<Session> session; ///< goes first
 };
 
@@ -268,12 +270,13 @@ wavetap_status wavetap_context_configure(wavetap_session* session, wavetap_conte
         if (session == nullptr) return null_argument("session");
         WAVETAP_TRY(const TraceParams params, params_of(parameters));
         wavetap::MutexLock lock(session->mutex);
-        const bool known = session->clients.count(context.handle) != 0;
+        const std::pair key(context.handle, agent);
+        const bool known = session->clients.count(key) != 0;
         Client fresh{handler, user, context.handle};
-        Client& client = known ? fresh : session->clients[context.handle];
+        Client& client = known ? fresh : session->clients[key];
         client = fresh;
         auto done = session->session->configure({context.handle}, agent, params, forward, &client);
-        if (!done && !known) session->clients.erase(context.handle);
+        if (!done && !known) session->clients.erase(key);
         return done;
     });
 }
@@ -309,7 +312,8 @@ wavetap_status wavetap_context_destroy(wavetap_session* session, wavetap_context
         if (session == nullptr) return null_argument("session");
         WAVETAP_CHECK_OK(session->session->destroy({context.handle}));
         wavetap::MutexLock lock(session->mutex);
-        session->clients.erase(context.handle);
+        session->clients.erase(session->clients.lower_bound({context.handle, 0}),
+                               session->clients.upper_bound({context.handle, UINT32_MAX}));
         return {};
     });
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "capture/session.hpp"
 
+#include "capture/together.hpp"
+
 #include <algorithm>
 #include <new>
 
@@ -31,7 +33,7 @@ Session::~Session() {
 
 std::uint32_t Session::add_agent(std::unique_ptr<AgentHub> hub) {
     MutexLock lock(mutex_);
-    agents_.push_back(Agent{std::move(hub), {}, {}, false});
+    agents_.push_back(Agent{std::move(hub), {}, {}, false, 0});
     return static_cast<std::uint32_t>(agents_.size() - 1);
 }
 
@@ -49,7 +51,8 @@ Session::Record* Session::find(ContextHandle context) {
     const std::uint32_t index = index_of(context);
     if (index >= records_.size()) return nullptr;
     Record& record = records_[index];
-    const bool match = record.state != State::kUnused && record.generation == context.value >> 32;
+    const bool match = record.state != State::kUnused && record.state != State::kPart &&
+                       record.generation == context.value >> 32;
     return match ? &record : nullptr;
 }
 
@@ -57,29 +60,49 @@ const Session::Record* Session::find(ContextHandle context) const {
     const std::uint32_t index = index_of(context);
     if (index >= records_.size()) return nullptr;
     const Record& record = records_[index];
-    const bool match = record.state != State::kUnused && record.generation == context.value >> 32;
+    const bool match = record.state != State::kUnused && record.state != State::kPart &&
+                       record.generation == context.value >> 32;
     return match ? &record : nullptr;
+}
+
+Result<std::uint32_t> Session::take_record() {
+    try {
+        if (free_.empty()) {
+            // So that destroy() never allocates.
+            if (free_.capacity() <= records_.size()) free_.reserve(2 * records_.size() + 16);
+            records_.emplace_back();
+            return static_cast<std::uint32_t>(records_.size() - 1);
+        }
+        const std::uint32_t index = free_.back();
+        free_.pop_back();
+        return index;
+    } catch (const std::bad_alloc&) {
+        return Error{ErrorCode::kLimit, "no memory for another context", "", ""};
+    }
+}
+
+void Session::release_record(std::uint32_t index) {
+    Record& record = records_[index];
+    if (record.state > State::kNew) agents_[record.agent].plan_stale = true;
+    const std::uint32_t generation = record.generation + 1;
+    record = Record{};
+    record.generation = generation;
+    free_.push_back(index); // reserved by take_record()
 }
 
 Result<ContextHandle> Session::create() {
     MutexLock lock(mutex_);
-    try {
-        std::uint32_t index = 0;
-        if (free_.empty()) {
-            // So that destroy() never allocates.
-            if (free_.capacity() <= records_.size()) free_.reserve(2 * records_.size() + 16);
-            index = static_cast<std::uint32_t>(records_.size());
-            records_.emplace_back();
-        } else {
-            index = free_.back();
-            free_.pop_back();
-        }
-        Record& record = records_[index];
-        record.state = State::kNew;
-        return ContextHandle{std::uint64_t{record.generation} << 32 | (index + 1)};
-    } catch (const std::bad_alloc&) {
-        return Error{ErrorCode::kLimit, "no memory for another context", "", ""};
-    }
+    WAVETAP_TRY(const std::uint32_t index, take_record());
+    Record& record = records_[index];
+    record.state = State::kNew;
+    return ContextHandle{std::uint64_t{record.generation} << 32 | (index + 1)};
+}
+
+std::vector<std::uint32_t> Session::agents_of(std::uint32_t index) const {
+    std::vector<std::uint32_t> agents;
+    for (std::uint32_t part = index + 1; part != 0; part = records_[part - 1].next_part)
+        agents.push_back(records_[part - 1].agent);
+    return agents;
 }
 
 Result<void> Session::configure(ContextHandle context, std::uint32_t agent,
@@ -87,23 +110,64 @@ Result<void> Session::configure(ContextHandle context, std::uint32_t agent,
     MutexLock lock(mutex_);
     Record* record = find(context);
     if (record == nullptr) return no_context();
-    if (record->state != State::kNew)
-        return Error{ErrorCode::kWrongState, "the context is already configured", "", ""};
+    if (record->state > State::kIdle)
+        return Error{ErrorCode::kWrongState, "the context runs", "",
+                     "configure it before its start"};
     if (agent >= agents_.size())
         return Error{ErrorCode::kNotFound,
                      "there is no agent " + std::to_string(agent) + " (" +
                          std::to_string(agents_.size()) + " known)",
                      "", ""};
+    const std::uint32_t head = index_of(context);
+    std::uint32_t last = head;
+    if (record->state == State::kIdle) {
+        for (std::uint32_t part = head + 1; part != 0; part = records_[part - 1].next_part) {
+            last = part - 1;
+            if (records_[last].agent == agent)
+                return Error{ErrorCode::kWrongState,
+                             "the context is already configured for agent " + std::to_string(agent),
+                             "", ""};
+        }
+    }
     WAVETAP_TRY(const auto valid, ValidatedParams::create(params, agents_[agent].hub->topology()));
-    record->state = State::kIdle;
-    record->agent = agent;
-    record->config = valid.config();
-    record->buffers = valid.buffers();
-    record->handler = handler;
-    record->user = user;
-    agents_[agent].plan.add({record->config.buffer_bytes, record->buffers});
+    std::uint32_t index = head;
+    if (record->state == State::kIdle) {
+        WAVETAP_TRY(index, take_record());
+        records_[last].next_part = index + 1;
+    }
+    Record& part = records_[index];
+    part.state = index == head ? State::kIdle : State::kPart;
+    part.agent = agent;
+    part.config = valid.config();
+    part.buffers = valid.buffers();
+    part.handler = handler;
+    part.user = user;
+    agents_[agent].plan.add({part.config.buffer_bytes, part.buffers});
     agents_[agent].hub->set_plan(agents_[agent].plan);
     return {};
+}
+
+RunRequest Session::request_of(std::uint32_t index, const Record& part) const {
+    return RunRequest{index, part.config, part.buffers, part.handler, part.user};
+}
+
+Result<void> Session::claim(std::uint32_t index) {
+    for (std::uint32_t part = index + 1; part != 0; part = records_[part - 1].next_part) {
+        Agent& agent = agents_[records_[part - 1].agent];
+        if (agent.holder == 0) continue;
+        agent.hub->count_refused();
+        return Error{ErrorCode::kBusy,
+                     "context " + std::to_string(agent.holder - 1) + " holds the agent",
+                     "agent " + std::to_string(records_[part - 1].agent), "stop it first"};
+    }
+    for (std::uint32_t part = index + 1; part != 0; part = records_[part - 1].next_part)
+        agents_[records_[part - 1].agent].holder = index + 1;
+    return {};
+}
+
+void Session::set_free(std::uint32_t index) {
+    for (std::uint32_t part = index + 1; part != 0; part = records_[part - 1].next_part)
+        agents_[records_[part - 1].agent].holder = 0;
 }
 
 void Session::refresh_plan(std::uint32_t agent) {
@@ -120,6 +184,7 @@ void Session::refresh_plan(std::uint32_t agent) {
 Result<void> Session::start(ContextHandle context) {
     AgentHub* hub = nullptr;
     RunRequest request;
+    const std::uint32_t index = index_of(context);
     {
         MutexLock lock(mutex_);
         Record* record = find(context);
@@ -128,18 +193,50 @@ Result<void> Session::start(ContextHandle context) {
         if (record->state == State::kNew)
             return Error{ErrorCode::kWrongState, "the context is not configured", "", ""};
         if (record->state != State::kIdle) return changing();
-        refresh_plan(record->agent);
-        hub = agents_[record->agent].hub.get();
-        request = RunRequest{index_of(context), record->config, record->buffers, record->handler,
-                             record->user};
+        WAVETAP_CHECK_OK(claim(index));
         record->state = State::kStarting;
+        if (record->next_part == 0) {
+            refresh_plan(record->agent);
+            hub = agents_[record->agent].hub.get();
+            request = request_of(index, *record);
+        }
     }
+    if (hub == nullptr) return start_on_all(index);
     auto running = hub->start(request);
     MutexLock lock(mutex_);
-    Record& record = records_[index_of(context)];
+    Record& record = records_[index];
     record.state = running ? State::kRunning : State::kIdle;
-    if (!running) return std::move(running.error());
+    if (!running) {
+        set_free(index);
+        return std::move(running.error());
+    }
     agents_[record.agent].running = std::move(*running);
+    return {};
+}
+
+Result<void> Session::start_on_all(std::uint32_t index) {
+    std::vector<std::uint32_t> agents;
+    std::vector<AgentHub*> hubs;
+    std::vector<RunRequest> requests;
+    {
+        MutexLock lock(mutex_);
+        agents = agents_of(index);
+        for (std::uint32_t part = index + 1; part != 0; part = records_[part - 1].next_part) {
+            refresh_plan(records_[part - 1].agent);
+            requests.push_back(request_of(index, records_[part - 1]));
+        }
+        for (const std::uint32_t agent : agents)
+            hubs.push_back(agents_[agent].hub.get());
+    }
+    auto running = start_together(hubs, requests);
+    MutexLock lock(mutex_);
+    records_[index].state = running ? State::kRunning : State::kIdle;
+    if (!running) {
+        set_free(index);
+        return std::move(running.error());
+    }
+    for (std::size_t i = 0; i < agents.size(); ++i)
+        agents_[agents[i]].running = std::move((*running)[i]);
     return {};
 }
 
@@ -149,36 +246,67 @@ Result<RunRequest> Session::request(ContextHandle context) const {
     if (record == nullptr) return no_context();
     if (record->state == State::kNew)
         return Error{ErrorCode::kWrongState, "the context is not configured", "", ""};
-    return RunRequest{index_of(context), record->config, record->buffers, record->handler,
-                      record->user};
+    return request_of(index_of(context), *record);
 }
 
 Result<RunSummary> Session::stop(ContextHandle context) {
     RunningTrace running;
+    const std::uint32_t index = index_of(context);
+    bool several = false;
     {
         MutexLock lock(mutex_);
         Record* record = find(context);
         if (record == nullptr) return no_context();
         if (record->state <= State::kIdle) return RunSummary{};
-        AgentHub& hub = *agents_[record->agent].hub;
         if (record->state != State::kRunning) {
-            if (hub.on_hub_thread())
-                return Error{ErrorCode::kWouldDeadlock,
-                             "stop from a chunk handler would wait for itself", "", ""};
+            for (std::uint32_t part = index + 1; part != 0; part = records_[part - 1].next_part)
+                if (agents_[records_[part - 1].agent].hub->on_hub_thread())
+                    return Error{ErrorCode::kWouldDeadlock,
+                                 "stop from a chunk handler would wait for itself", "", ""};
             return changing();
         }
-        running = std::move(agents_[record->agent].running);
         record->state = State::kStopping;
+        several = record->next_part != 0;
+        if (!several) running = std::move(agents_[record->agent].running);
     }
+    if (several) return stop_on_all(index);
     auto summary = running.stop();
     MutexLock lock(mutex_);
-    Record& record = records_[index_of(context)];
-    record.state = State::kIdle;
+    Record& record = records_[index];
     if (running.active()) { // it would have deadlocked: the run goes on
         record.state = State::kRunning;
         agents_[record.agent].running = std::move(running);
+        return summary;
     }
+    record.state = State::kIdle;
+    set_free(index);
     return summary;
+}
+
+Result<RunSummary> Session::stop_on_all(std::uint32_t index) {
+    std::vector<std::uint32_t> agents;
+    std::vector<AgentHub*> hubs;
+    std::vector<RunningTrace> tokens;
+    {
+        MutexLock lock(mutex_);
+        agents = agents_of(index);
+        for (const std::uint32_t agent : agents) {
+            hubs.push_back(agents_[agent].hub.get());
+            tokens.push_back(std::move(agents_[agent].running));
+        }
+    }
+    TogetherSummary answer = stop_together(hubs, std::move(tokens));
+    MutexLock lock(mutex_);
+    if (!answer.left.empty()) {
+        records_[index].state = State::kRunning;
+        for (std::size_t i = 0; i < agents.size(); ++i)
+            agents_[agents[i]].running = std::move(answer.left[i]);
+    } else {
+        records_[index].state = State::kIdle;
+        set_free(index);
+    }
+    if (!answer.outcome) return std::move(answer.outcome.error());
+    return answer.total;
 }
 
 Result<bool> Session::running(ContextHandle context) const {
@@ -200,17 +328,20 @@ Result<void> Session::destroy(ContextHandle context) {
     Record* record = find(context);
     if (record == nullptr) return no_context();
     if (record->state > State::kIdle) return changing();
-    if (record->state == State::kIdle) agents_[record->agent].plan_stale = true;
-    const std::uint32_t generation = record->generation + 1;
-    *record = Record{};
-    record->generation = generation;
-    free_.push_back(index_of(context)); // reserved by create()
+    for (std::uint32_t part = index_of(context) + 1; part != 0;) {
+        const std::uint32_t next = records_[part - 1].next_part;
+        release_record(part - 1);
+        part = next;
+    }
     return {};
 }
 
 std::uint64_t Session::contexts() const {
     MutexLock lock(mutex_);
-    return records_.size() - free_.size();
+    return static_cast<std::uint64_t>(
+        std::count_if(records_.begin(), records_.end(), [](const Record& record) {
+            return record.state != State::kUnused && record.state != State::kPart;
+        }));
 }
 
 std::uint64_t Session::contexts_of(std::uint32_t agent) const {

@@ -37,16 +37,21 @@ class Session {
 
     /// Errors: kLimit.
     Result<ContextHandle> create();
-    /// Once for each context. A failed call leaves the context as it was. Errors: kInvalidArgument,
-    /// kUnsupported (parameters), kNotFound (context, agent), kWrongState (already configured).
+    /// Once for each agent of the context: after the second call the context spans two agents, each
+    /// with its own parameters and handler. A failed call leaves the context as it was. Errors:
+    /// kInvalidArgument, kUnsupported (parameters), kNotFound (context, agent), kWrongState (already
+    /// configured for this agent, or it runs), kLimit.
     Result<void> configure(ContextHandle context, std::uint32_t agent, const TraceParams& params,
                            ChunkHandler handler, void* user);
-    /// Success if it already runs. Errors: kNotFound, kWrongState (not configured), kBusy, and those
-    /// of AgentHub::start.
+    /// Starts on all of its agents at the same time, or on none of them. Whether they are free is
+    /// decided for all at once: of contexts that share an agent, one gets all of its agents. Success
+    /// if it already runs. Errors: kNotFound, kWrongState (not configured), kBusy, and those of
+    /// AgentHub::start.
     Result<void> start(ContextHandle context);
     /// What a lease of this context needs. Errors: kNotFound, kWrongState (not configured).
     Result<RunRequest> request(ContextHandle context) const;
-    /// A context that does not run: success with run 0. Errors: kNotFound, kBusy (another thread
+    /// Several agents: all at the same time; the summary holds sums. A context that does not run:
+    /// success with run 0. Errors: kNotFound, kBusy (another thread
     /// starts or stops it), kWouldDeadlock, and those of RunningTrace::stop.
     Result<RunSummary> stop(ContextHandle context);
     Result<bool> running(ContextHandle context) const;
@@ -62,9 +67,11 @@ class Session {
     Result<void> close();
 
   private:
-    enum class State : std::uint8_t { kUnused, kNew, kIdle, kStarting, kRunning, kStopping };
+    /// kPart: the second or a later agent of a context; its first record has the state.
+    enum class State : std::uint8_t { kUnused, kNew, kPart, kIdle, kStarting, kRunning, kStopping };
     struct Record {
         State state = State::kUnused;
+        std::uint32_t next_part = 0; ///< index + 1 of the record of the next agent; 0 = the last
         std::uint32_t generation = 0;
         std::uint32_t agent = 0;
         std::uint32_t buffers = 1;
@@ -76,12 +83,22 @@ class Session {
         std::unique_ptr<AgentHub> hub;
         RunningTrace running; ///< of the one context that runs
         SlotPlan plan;
-        bool plan_stale = false; ///< a context went away
+        bool plan_stale = false;  ///< a context went away
+        std::uint32_t holder = 0; ///< index + 1 of the context that starts, runs or stops
     };
 
     Record* find(ContextHandle context) WAVETAP_REQUIRES(mutex_);
     const Record* find(ContextHandle context) const WAVETAP_REQUIRES(mutex_);
+    Result<std::uint32_t> take_record() WAVETAP_REQUIRES(mutex_);
+    void release_record(std::uint32_t index) WAVETAP_REQUIRES(mutex_);
     void refresh_plan(std::uint32_t agent) WAVETAP_REQUIRES(mutex_);
+    /// Takes every agent of the context at `index`, or none. Errors: kBusy.
+    Result<void> claim(std::uint32_t index) WAVETAP_REQUIRES(mutex_);
+    void set_free(std::uint32_t index) WAVETAP_REQUIRES(mutex_);
+    RunRequest request_of(std::uint32_t index, const Record& part) const WAVETAP_REQUIRES(mutex_);
+    Result<void> start_on_all(std::uint32_t index) WAVETAP_EXCLUDES(mutex_);
+    Result<RunSummary> stop_on_all(std::uint32_t index) WAVETAP_EXCLUDES(mutex_);
+    std::vector<std::uint32_t> agents_of(std::uint32_t index) const WAVETAP_REQUIRES(mutex_);
 
     mutable Mutex mutex_;
     std::vector<Agent> agents_ WAVETAP_GUARDED_BY(mutex_);
