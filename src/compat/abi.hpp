@@ -31,7 +31,24 @@ enum RecordType : std::int32_t {
     kRealtime = 7,
     kFrequency = 8, ///< u64, Hz
     kOtherSimd = 9,
-    kDispatch = 10, ///< the last: what a higher number means depends on the version
+    kDispatch = 10,
+    /// Only after set_analysis. Another line of versions has shader markers here.
+    kHiddenLatency = 11,
+};
+inline constexpr std::int32_t kRecordTypes = 12;
+
+/// Flags of an event.
+enum EventFlag : std::uint16_t {
+    kEventOfPipe = 1,
+    kEventAtBottom = 2,
+};
+
+enum RequestFlag : std::uint32_t {
+    kImmediate = 1, ///< one by one, as soon as they are known
+};
+
+enum Analysis : std::uint64_t {
+    kAnalyseHiddenLatency = 1,
 };
 
 enum Info : std::int32_t {
@@ -149,6 +166,29 @@ struct Dispatch {
     Pc entry;
 };
 
+/// Cycles of waiting that other work of the SIMD covered, summed over what was executed at `pc`.
+struct HiddenLatencyRecord {
+    std::uint64_t size = 0;
+    Pc pc;
+    std::int64_t idle = 0;
+    std::int64_t stall = 0;
+    std::int64_t issue = 0;
+    std::uint8_t simd = 0;
+    std::uint8_t unused[7] = {};
+};
+
+struct RecordRequest {
+    std::uint64_t size = 0; ///< of this structure
+    std::int32_t type = 0;
+    std::uint32_t flags = 0;
+};
+
+struct RecordFilter {
+    std::uint64_t size = 0; ///< of this structure
+    const RecordRequest* records = nullptr;
+    std::uint64_t count = 0;
+};
+
 struct Version {
     std::uint64_t size = 0;
     std::uint32_t major = 0;
@@ -208,6 +248,15 @@ static_assert(sizeof(Dispatch) == 80 && offsetof(Dispatch, time) == 8 &&
               offsetof(Dispatch, lds_bytes) == 32 && offsetof(Dispatch, threads) == 36 &&
               offsetof(Dispatch, packet) == 48 && offsetof(Dispatch, byte_offset) == 56 &&
               offsetof(Dispatch, entry) == 64);
+static_assert(sizeof(HiddenLatencyRecord) == 56 && offsetof(HiddenLatencyRecord, pc) == 8 &&
+              offsetof(HiddenLatencyRecord, idle) == 24 &&
+              offsetof(HiddenLatencyRecord, stall) == 32 &&
+              offsetof(HiddenLatencyRecord, issue) == 40 &&
+              offsetof(HiddenLatencyRecord, simd) == 48);
+static_assert(sizeof(RecordRequest) == 16 && offsetof(RecordRequest, type) == 8 &&
+              offsetof(RecordRequest, flags) == 12);
+static_assert(sizeof(RecordFilter) == 24 && offsetof(RecordFilter, records) == 8 &&
+              offsetof(RecordFilter, count) == 16);
 static_assert(sizeof(Version) == 24 && offsetof(Version, major) == 8 &&
               offsetof(Version, minor) == 12 && offsetof(Version, patch) == 16);
 static_assert(sizeof(Handle) == 8);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "compat/abi_sink.hpp"
 
-#include "decode/dispatch_resources.hpp"
+#include "compat/abi_records.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -40,43 +40,6 @@ std::uint8_t category_number(std::uint8_t category) {
                : 0;
 }
 
-/// 0: the ABI has no such event.
-std::int32_t event_number(decode::EventKind kind) {
-    using decode::EventKind;
-    switch (kind) {
-    case EventKind::kPartialFlush:
-        return 1;
-    case EventKind::kBottomOfPipe:
-        return 2;
-    case EventKind::kSaveContext:
-        return 3;
-    case EventKind::kCacheFlush:
-        return 5;
-    case EventKind::kPacketsLost:
-        return 6;
-    case EventKind::kCodeObjectLoad:
-        return 7;
-    case EventKind::kCodeObjectUnload:
-        return 8;
-    case EventKind::kStallBegin:
-        return 9;
-    case EventKind::kStallEnd:
-        return 10;
-    case EventKind::kTraceFlush:
-        return 11;
-    case EventKind::kThrottleBegin:
-        return 12;
-    case EventKind::kThrottleEnd:
-        return 13;
-    case EventKind::kCacheRinse:
-        return 16;
-    case EventKind::kCounterSample:
-        return 17;
-    default:
-        return 0;
-    }
-}
-
 std::uintptr_t major_version(sqtt::Generation generation) {
     switch (generation) {
     case sqtt::Generation::kGfx9:
@@ -94,9 +57,8 @@ std::uintptr_t major_version(sqtt::Generation generation) {
 
 } // namespace
 
-AbiSink::AbiSink(RecordCallback callback, void* user, decode::CodeMap& code,
-                 const sqtt::Header& header, Said& said)
-    : callback_(callback), user_(user), code_(&code), said_(&said),
+AbiSink::AbiSink(const Setup& setup, decode::CodeMap& code, const sqtt::Header& header, Said& said)
+    : setup_(setup), code_(&code), said_(&said),
       gfx9_(header.generation == sqtt::Generation::kGfx9), version_(gfx9_ ? 0U : header.version),
       target_cu_(header.target_cu) {
     if (said.gfxip) return;
@@ -116,13 +78,16 @@ template <class Record> void AbiSink::flush(RecordType type, std::vector<Record>
 
 template <class Record>
 void AbiSink::add(RecordType type, std::vector<Record>& records, const Record& record) {
+    if (!setup_.wanted.has(type)) return;
     records.push_back(record);
-    if (records.size() >= kBatch) flush(type, records);
+    if (records.size() >= kBatch || setup_.wanted.immediate(type)) flush(type, records);
 }
 
 void AbiSink::wave(const decode::WaveView& view) {
     const decode::WaveHead& head = view.head;
     if (!head.on_target || !head.start_seen) return;
+    if (setup_.hidden_latency) analyse(view);
+    if (!setup_.wanted.has(kWave)) return;
     const decode::InstructionList& list = view.instructions;
     instructions_.resize(list.size());
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -154,9 +119,38 @@ void AbiSink::wave(const decode::WaveView& view) {
     send(kWave, &out, 1);
 }
 
+void AbiSink::analyse(const decode::WaveView& view) {
+    latency_.begin_wave(view.head.simd, view.head.start);
+    const decode::InstructionList& list = view.instructions;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const bool known = i < view.has_pc.size() && view.has_pc[i] != 0;
+        const Pc pc = known ? address(view.pcs[i]) : Pc{};
+        const bool matrix = known && code_->line(view.pcs[i]).has(decode::CodeLine::kMatrix);
+        latency_.add(static_cast<decode::Category>(list.categories[i]), list.times[i],
+                     list.durations[i], std::min(list.stalls[i], kMostStall), {pc.id, pc.address},
+                     matrix);
+    }
+}
+
+void AbiSink::send_hidden_latency() {
+    std::vector<HiddenLatencyRecord> records;
+    for (const decode::HiddenLatency::Row& row : latency_.finish()) {
+        HiddenLatencyRecord record;
+        record.size = sizeof record;
+        record.pc = {row.place.second, row.place.first};
+        record.idle = row.idle;
+        record.stall = row.stall;
+        record.issue = row.issue;
+        record.simd = row.simd;
+        records.push_back(record);
+    }
+    flush(kHiddenLatency, records);
+}
+
 void AbiSink::occupancy(const decode::OccupancyRecord& record) {
+    if (!setup_.wanted.has(kOccupancy)) return;
     occupancy_.push_back(record);
-    if (occupancy_.size() >= kBatch) flush_occupancy();
+    if (occupancy_.size() >= kBatch || setup_.wanted.immediate(kOccupancy)) flush_occupancy();
 }
 
 // The addresses are looked up as late as possible: the object may be named after the wave's start.
@@ -179,25 +173,7 @@ void AbiSink::flush_occupancy() {
 }
 
 void AbiSink::dispatch(const decode::DispatchRecord& record) {
-    const decode::DispatchResources resources = decode::resources_of(record, version_);
-    Dispatch out;
-    out.size = sizeof out;
-    out.time = clock_of(record.time);
-    out.me = record.me;
-    out.pipe = record.pipe;
-    out.user_sgprs = static_cast<std::uint16_t>(resources.user_sgprs);
-    out.flags = (resources.invalidate_scalar_cache ? 1 : 0) |
-                (resources.invalidate_vector_cache ? 2 : 0) | (resources.context_restore ? 4 : 0) |
-                (resources.scratch ? 8 : 0);
-    out.vgprs = resources.vgprs;
-    out.sgprs = resources.sgprs;
-    out.lds_bytes = resources.lds_bytes;
-    std::copy(std::begin(record.threads), std::end(record.threads), std::begin(out.threads));
-    out.packet = record.packet_va;
-    out.byte_offset = record.offset_bytes;
-    out.entry = record.entry.code_object != 0
-                    ? Pc{record.entry.elf_address, record.entry.code_object}
-                    : Pc{record.entry.absolute, 0};
+    Dispatch out = dispatch_of(record, version_);
     send(kDispatch, &out, 1);
 }
 
@@ -206,18 +182,8 @@ void AbiSink::realtime(const decode::RealtimeRecord& record) {
 }
 
 void AbiSink::event(const decode::EventRecord& record) {
-    const std::int32_t number = event_number(record.kind);
-    if (number == 0) return;
-    Event out;
-    out.size = sizeof out;
-    out.time = clock_of(record.time);
-    out.type = number;
-    out.me = record.me;
-    out.pipe = record.pipe;
-    // The number of a cache-flush event is ours: the ABI has no payload for it.
-    out.payload = record.kind == decode::EventKind::kCacheFlush ? 0 : record.payload;
-    out.byte_offset = record.offset_bytes;
-    send(kEvent, &out, 1);
+    Event out = event_of(record);
+    if (out.type != 0) send(kEvent, &out, 1);
 }
 
 void AbiSink::shader_data(const decode::ShaderDataRecord& record) {
@@ -247,6 +213,7 @@ void AbiSink::other_simd(const decode::BlobRecords::OtherSimd& record) {
     out.cycles = static_cast<std::uint16_t>(std::min(record.cycles, 0xFFFFU));
     out.wgp = target_cu_;
     out.category = category_number(static_cast<std::uint8_t>(record.kind));
+    if (setup_.hidden_latency) latency_.add_other_simd(record.time, out.cycles);
     add(kOtherSimd, other_simd_, out);
 }
 
@@ -257,6 +224,7 @@ void AbiSink::finish(const decode::Diagnostics& diagnostics, std::uint32_t count
     flush(kShaderData, shader_data_);
     flush(kRealtime, realtime_);
     flush(kOtherSimd, other_simd_);
+    if (setup_.hidden_latency) send_hidden_latency();
     if (counter_frequency_khz != 0 && !said_->frequency) {
         said_->frequency = true;
         std::uint64_t hertz = std::uint64_t{counter_frequency_khz} * 1000;

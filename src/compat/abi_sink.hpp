@@ -3,7 +3,9 @@
 #pragma once
 
 #include "compat/abi.hpp"
+#include "compat/wanted.hpp"
 #include "decode/diagnostics.hpp"
+#include "decode/hidden_latency.hpp"
 #include "decode/sink.hpp"
 #include "sqtt/header.hpp"
 
@@ -20,11 +22,16 @@ struct Said {
 };
 
 /// Hands the records of one buffer to the caller's callback: waves, events and dispatches at once,
-/// the small ones in arrays of at most 65,536.
+/// the small ones in arrays of at most 65,536. Records that are not wanted are not made.
 class AbiSink final : public decode::RecordSink {
   public:
-    AbiSink(RecordCallback callback, void* user, decode::CodeMap& code, const sqtt::Header& header,
-            Said& said);
+    struct Setup {
+        RecordCallback callback = nullptr;
+        void* user = nullptr;
+        Wanted wanted;
+        bool hidden_latency = false;
+    };
+    AbiSink(const Setup& setup, decode::CodeMap& code, const sqtt::Header& header, Said& said);
 
     void wave(const decode::WaveView& view) override;
     void occupancy(const decode::OccupancyRecord& record) override;
@@ -46,7 +53,7 @@ class AbiSink final : public decode::RecordSink {
     }
     Pc address(decode::PcRef pc) const;
     void send(RecordType type, void* records, std::uint64_t count) {
-        callback_(type, records, count, user_);
+        if (setup_.wanted.has(type)) setup_.callback(type, records, count, setup_.user);
     }
     void say(Info info) { send(kInfo, &info, 1); }
     template <class Record> void flush(RecordType type, std::vector<Record>& records);
@@ -54,8 +61,11 @@ class AbiSink final : public decode::RecordSink {
     void add(RecordType type, std::vector<Record>& records, const Record& record);
     void flush_occupancy();
 
-    RecordCallback callback_;
-    void* user_;
+    void analyse(const decode::WaveView& view);
+    void send_hidden_latency();
+
+    Setup setup_;
+    decode::HiddenLatency latency_;
     decode::CodeMap* code_;
     Said* said_;
     bool gfx9_;

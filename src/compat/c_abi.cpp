@@ -3,6 +3,7 @@
 // The functions of librocprof-trace-decoder.so. Nothing is thrown through them, not even what a
 // callback of the caller throws.
 
+#include "compat/chunks.hpp"
 #include "compat/handles.hpp"
 
 #include <cstring>
@@ -38,7 +39,7 @@ WAVETAP_ABI Status rocprof_trace_decoder_parse_data(SeDataCallback se_data, Reco
                                                     IsaCallback isa, void* user) {
     if (se_data == nullptr || record == nullptr || isa == nullptr) return kInvalidArgument;
     return guarded([&] {
-        const Job job{record, user, isa, user, {}};
+        const Job job{record, user, isa, user, {}, {}, false};
         return parse_buffers(job, se_data, user);
     });
 }
@@ -131,11 +132,11 @@ WAVETAP_ABI Status rocprof_trace_decoder_codeobj_unload(Handle handle, std::uint
         handle, [&](Decoder& decoder) { return decoder.unload(id) ? kSuccess : kInvalidArgument; });
 }
 
-// Bit 0 asks for hidden latencies, the only analysis of the ABI; there are none here.
 WAVETAP_ABI Status rocprof_trace_decoder_set_analysis(Handle handle, std::uint64_t flags) {
-    return with_decoder(handle, [&](Decoder&) {
-        if ((flags & ~std::uint64_t{1}) != 0) return kInvalidArgument;
-        return flags == 0 ? kSuccess : kNotImplemented;
+    return with_decoder(handle, [&](Decoder& decoder) {
+        if ((flags & ~std::uint64_t{kAnalyseHiddenLatency}) != 0) return kInvalidArgument;
+        decoder.set_analysis(flags != 0);
+        return kSuccess;
     });
 }
 
@@ -144,7 +145,13 @@ WAVETAP_ABI Status rocprof_trace_decoder_parse(Handle handle, const void* data, 
     return with_decoder(handle, [&](Decoder& decoder) {
         if (record == nullptr) return kInvalidArgument;
         Decoder::Settings settings = decoder.settings();
-        const Job job{record, user, settings.isa, settings.isa_user, std::move(settings.code)};
+        const Job job{record,
+                      user,
+                      settings.isa,
+                      settings.isa_user,
+                      std::move(settings.code),
+                      settings.wanted,
+                      settings.hidden_latency};
         if (settings.se_data != nullptr)
             return parse_buffers(job, settings.se_data, settings.se_data_user);
         if (data == nullptr || size == 0) return kInvalidArgument;
@@ -152,19 +159,30 @@ WAVETAP_ABI Status rocprof_trace_decoder_parse(Handle handle, const void* data, 
     });
 }
 
-WAVETAP_ABI Status rocprof_trace_decoder_set_record_filter(Handle, const void*) {
-    return kNotImplemented;
+WAVETAP_ABI Status rocprof_trace_decoder_set_record_filter(Handle handle,
+                                                           const RecordFilter* filter) {
+    return with_decoder(handle, [&](Decoder& decoder) { return decoder.set_filter(filter); });
 }
 
-WAVETAP_ABI Status rocprof_trace_decoder_quick_scan(Handle, std::uint64_t /*chunk*/, const void*,
-                                                    std::uint64_t /*size*/, RecordCallback, void*) {
-    return kNotImplemented;
+// Callers warm up with no data.
+WAVETAP_ABI Status rocprof_trace_decoder_quick_scan(Handle handle, std::uint64_t chunk,
+                                                    const void* data, std::uint64_t size,
+                                                    RecordCallback record, void* user) {
+    return with_decoder(handle, [&](Decoder& decoder) {
+        if (data == nullptr || size == 0) return kSuccess;
+        if (record == nullptr) return kInvalidArgument;
+        const std::span bytes(static_cast<const std::byte*>(data), static_cast<std::size_t>(size));
+        return quick_scan(decoder, chunk, bytes, record, user);
+    });
 }
 
-WAVETAP_ABI Status rocprof_trace_decoder_build_standalone(Handle, std::uint64_t /*chunk*/,
-                                                          const void*, std::uint64_t /*size*/,
-                                                          std::uint64_t /*begin*/,
-                                                          std::uint64_t /*end*/, void*,
-                                                          std::uint64_t* /*size_out*/) {
-    return kNotImplemented;
+WAVETAP_ABI Status rocprof_trace_decoder_build_standalone(Handle handle, std::uint64_t chunk,
+                                                          const void* data, std::uint64_t size,
+                                                          std::uint64_t begin, std::uint64_t end,
+                                                          void* out, std::uint64_t* size_out) {
+    return with_decoder(handle, [&](Decoder& decoder) {
+        if (data == nullptr || out == nullptr || size_out == nullptr) return kInvalidArgument;
+        const std::span bytes(static_cast<const std::byte*>(data), static_cast<std::size_t>(size));
+        return build_standalone(decoder, chunk, bytes, begin, end, out, size_out);
+    });
 }

@@ -30,6 +30,35 @@ bool Decoder::unload(std::uint64_t id) {
            0;
 }
 
+void Decoder::set_analysis(bool hidden_latency) {
+    const MutexLock lock(mutex_);
+    settings_.hidden_latency = hidden_latency;
+}
+
+Status Decoder::set_filter(const RecordFilter* filter) {
+    const MutexLock lock(mutex_);
+    if (filter != nullptr) return settings_.wanted.set(*filter);
+    settings_.wanted = Wanted();
+    return kSuccess;
+}
+
+std::optional<decode::ScanState> Decoder::entry_of(std::uint64_t index, Duration wait) {
+    const TimePoint deadline = SteadyClock().deadline_after(wait);
+    const MutexLock lock(mutex_);
+    ended_.wait_until(mutex_, deadline,
+                      [&]() WAVETAP_NO_THREAD_SAFETY_ANALYSIS { return entries_.contains(index); });
+    const auto found = entries_.find(index);
+    if (found == entries_.end()) return std::nullopt;
+    return found->second;
+}
+
+void Decoder::ended(std::uint64_t index, decode::ScanState state) {
+    const MutexLock lock(mutex_);
+    entries_.insert_or_assign(index + 1, std::move(state));
+    if (entries_.size() > kMostChunks) entries_.erase(entries_.begin());
+    ended_.notify_all();
+}
+
 Decoder::Settings Decoder::settings() const {
     const MutexLock lock(mutex_);
     return settings_;

@@ -42,7 +42,8 @@ Status decode(const Job& job, std::span<const std::byte> bytes, Said& said) {
     }
     decode::CodeMap code(source, objects);
     decode::Diagnostics diagnostics;
-    AbiSink sink(job.record, job.record_user, code, *header, said);
+    AbiSink sink({job.record, job.record_user, job.wanted, job.hidden_latency}, code, *header,
+                 said);
     decode::StreamOptions options;
     options.insert_barrier_waits = true;
     const auto totals = decode::decode_stream(bytes, options, code, sink, diagnostics);

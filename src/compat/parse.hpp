@@ -4,6 +4,7 @@
 
 #include "code/code_object.hpp"
 #include "compat/abi.hpp"
+#include "compat/wanted.hpp"
 
 #include <memory>
 #include <vector>
@@ -24,6 +25,8 @@ struct Job {
     IsaCallback isa = nullptr; ///< null: `code` by our own disassembler
     void* isa_user = nullptr;
     std::vector<GivenCode> code;
+    Wanted wanted;
+    bool hidden_latency = false; ///< also analyse it
 };
 
 /// Decodes one buffer. kInvalidShaderData: its header cannot be understood.

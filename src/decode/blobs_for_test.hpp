@@ -95,7 +95,8 @@ inline std::string text_of(const DispatchRecord& r) {
 inline std::string text_of(const EventRecord& r) {
     return std::string("event ") + std::to_string(r.time) + " " + event_kind_name(r.kind) + " " +
            std::to_string(r.me) + " " + std::to_string(r.pipe) + " " + std::to_string(r.payload) +
-           (r.from_start ? " from-start" : "");
+           (r.from_start ? " from-start" : "") + (r.of_pipe ? " pipe" : "") +
+           (r.at_bottom ? " bottom" : "");
 }
 inline std::string text_of(const CodeObjectEvent& r) {
     return "object " + std::to_string(r.time) + " " + std::to_string(r.id) + " " +

@@ -37,6 +37,9 @@ std::uint8_t flags_of(std::string_view mnemonic) {
     if (mnemonic.starts_with("s_barrier_wait")) flags |= CodeLine::kBarrierWait;
     if (mnemonic.starts_with("v_mfma_scale_")) flags |= CodeLine::kMatrixScale;
     if (mnemonic.starts_with("v_mov_b64")) flags |= CodeLine::kMove64;
+    for (const std::string_view prefix : {"v_mfma", "v_smfma", "v_wmma", "v_swmma"}) {
+        if (mnemonic.starts_with(prefix)) flags |= CodeLine::kMatrix;
+    }
     return flags;
 }
 

@@ -28,6 +28,7 @@ struct CodeLine {
         kMatrixScale = 16, ///< v_mfma_scale_*
         kMove64 = 32,      ///< v_mov_b64*
         kHasTarget = 64,   ///< branch with a known target
+        kMatrix = 128,     ///< v_mfma*, v_smfma*, v_wmma*, v_swmma*
     };
     code::LineClass line_class = code::LineClass::kSkip;
     std::uint8_t size_bytes = 0; ///< 0: not an instruction

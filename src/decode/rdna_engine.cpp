@@ -407,9 +407,11 @@ void RdnaEngine<kGen>::shader_data(const Token& token, StreamPoint at) {
 template <Generation kGen>
 template <TokenType kToken>
 void RdnaEngine<kGen>::event_token(const Token& token, StreamPoint at) {
-    registers_.event(at,
-                     queue(get<kToken, FieldId::kMe>(token), get<kToken, FieldId::kPipe>(token)),
-                     get<kToken, FieldId::kEventId>(token));
+    registers_.event(
+        at, queue(get<kToken, FieldId::kMe>(token), get<kToken, FieldId::kPipe>(token)),
+        get<kToken, FieldId::kEventId>(token),
+        get<kToken, FieldId::kBop>(token) != 0 ? RegisterState::EventSource::kTokenAtBottom
+                                               : RegisterState::EventSource::kToken);
 }
 
 template <Generation kGen> void RdnaEngine<kGen>::new_header(const Token& token, StreamPoint at) {

@@ -119,6 +119,8 @@ struct EventRecord {
     bool from_start = false; ///< code object: it was loaded before the trace began
     std::uint64_t payload = 0;
     std::uint64_t offset_bytes = 0; ///< of the token
+    bool of_pipe = false;           ///< from an EVENT token (gfx10 and later), which names a pipe
+    bool at_bottom = false;         ///< that token says: at the bottom of the pipe
 };
 
 /// s_ttracedata of a wave.

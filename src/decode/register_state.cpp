@@ -42,11 +42,13 @@ EventKind kind_of_event(std::uint32_t number) {
 
 } // namespace
 
-void RegisterState::event(StreamPoint at, QueueKey queue, std::uint32_t number) {
+void RegisterState::event(StreamPoint at, QueueKey queue, std::uint32_t number,
+                          EventSource source) {
     const EventKind kind = kind_of_event(number);
     const bool shows_number = kind == EventKind::kOtherEvent || kind == EventKind::kCacheFlush;
-    sink_->event(
-        {at.time, kind, queue.me, queue.pipe, false, shows_number ? number : 0, at.offset_bytes});
+    sink_->event({at.time, kind, queue.me, queue.pipe, false, shows_number ? number : 0,
+                  at.offset_bytes, source != EventSource::kWrite,
+                  source == EventSource::kTokenAtBottom});
 }
 
 void RegisterState::dispatch(StreamPoint at, QueueKey queue, std::uint32_t initiator) {

@@ -59,8 +59,11 @@ class RegisterState {
     void write_other(StreamPoint at, QueueKey queue, std::uint32_t reg, std::uint32_t data);
     /// A dispatch was started on `queue`.
     void dispatch(StreamPoint at, QueueKey queue, std::uint32_t initiator);
+    /// Where an event came from.
+    enum class EventSource : std::uint8_t { kWrite, kToken, kTokenAtBottom };
     /// An event write or EVENT token with the hardware's event number.
-    void event(StreamPoint at, QueueKey queue, std::uint32_t number);
+    void event(StreamPoint at, QueueKey queue, std::uint32_t number,
+               EventSource source = EventSource::kWrite);
 
     /// Start address of the kernel last set up on a queue.
     std::uint64_t entry_address(unsigned index) const {

@@ -213,4 +213,25 @@ void scan_chunk(ScanState& state, std::span<const std::byte> chunk, bool has_hea
     state.after_extended_start = extends && last_end == end.end_bits && has_extensions(state);
 }
 
+std::uint64_t scan_chunk_until(ScanState& state, std::span<const std::byte> chunk, bool has_header,
+                               std::uint64_t stop_bits) {
+    Nobody nobody;
+    StreamScanner scanner(state, {}, nobody);
+    std::uint64_t last_end = first_token(state, has_header);
+    if (!has_header && (state.rest_bytes != 0 || state.after_extended_start)) {
+        const auto joined = join(state, scanner, chunk);
+        if (!joined) return chunk.size() * 8;
+        last_end = *joined;
+    }
+    constexpr std::uint64_t kLongestToken = 16;
+    const std::size_t prefix = std::min<std::uint64_t>(chunk.size(), stop_bits / 8 + kLongestToken);
+    walk(state.header.generation, chunk.first(prefix), last_end, [&](const Token& token) {
+        if (token.offset_bits >= stop_bits) return;
+        last_end = token.offset_bits + token.size_bits;
+        scanner.take(token, chunk);
+    });
+    state = scanner.state();
+    return last_end;
+}
+
 } // namespace wavetap::decode

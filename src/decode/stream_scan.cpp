@@ -46,6 +46,7 @@ struct StreamScanner::Layout {
         init_data = bits(kRegInit, FieldId::kData);
         event = queue(kEvent);
         event_id = bits(kEvent, FieldId::kEventId);
+        event_bottom = bits(kEvent, FieldId::kBop);
         misc_type = bits(kMisc, FieldId::kType);
         misc_flags = bits(kMisc, FieldId::kFlags);
         cluster = bits(kMisc, FieldId::kCluster);
@@ -74,7 +75,7 @@ struct StreamScanner::Layout {
     Queue reg, compute, init, event, start;
     BitRange reg_address, reg_data, reg_space, reg_op;
     BitRange compute_address, compute_data;
-    BitRange init_type, init_data, event_id;
+    BitRange init_type, init_data, event_id, event_bottom;
     BitRange misc_type, misc_flags, cluster, cluster_first, cluster_last;
     BitRange stamp_value, stamp_type, stamp_realtime, stamp_lost;
     BitRange wave_time, inst_slot, inst_op, start_count;
@@ -188,7 +189,10 @@ void StreamScanner::take_rdna(const Token& token, StreamPoint at) {
     }
     case TokenType::kEvent:
     case TokenType::kEventSync:
-        registers_.event(at, key(layout.event), get(token, layout.event_id));
+        registers_.event(at, key(layout.event), get(token, layout.event_id),
+                         get(token, layout.event_bottom) != 0
+                             ? RegisterState::EventSource::kTokenAtBottom
+                             : RegisterState::EventSource::kToken);
         break;
     case TokenType::kMisc:
         misc(token, at);

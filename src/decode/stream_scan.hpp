@@ -154,6 +154,12 @@ Result<BlobScan> scan_blob(std::span<const std::byte> bytes, const ScanOptions& 
 void scan_chunk(ScanState& state, std::span<const std::byte> chunk, bool has_header,
                 RecordSink& sink);
 
+/// The same up to `stop_bits` of the chunk: tokens that begin there or later are not read. Returns
+/// the bit behind the last token read, padding left out; more than `stop_bits` if that is inside it.
+/// The state is fit for cut.hpp only, not for the next chunk.
+std::uint64_t scan_chunk_until(ScanState& state, std::span<const std::byte> chunk, bool has_header,
+                               std::uint64_t stop_bits);
+
 /// The state before the token at `bits`; a blob from its start.
 Result<ScanState> state_before(std::span<const std::byte> bytes, std::uint64_t bits,
                                const ScanOptions& options);

@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Loads the drop-in decoder by name and prints what it makes of one trace, one record a line. The
  * layouts are this program's own copy of what docs/formats/decoder-abi.md documents.
- * usage: abi_client LIBRARY callback BLOB LISTING BASE | handle BLOB ELF BASE | hazards BLOB */
+ * usage: abi_client LIBRARY callback BLOB LISTING BASE | handle BLOB ELF BASE
+ *                           | latency BLOB ELF BASE | chunks BLOB BYTES
+ *                           | standalone BLOB LISTING BASE BEGIN END | hazards BLOB */
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -82,12 +84,34 @@ typedef struct {
 typedef struct {
     uint64_t handle;
 } handle_t;
+typedef struct {
+    uint64_t size;
+    pc_t pc;
+    int64_t idle, stall, issue;
+    uint8_t simd;
+} latency_t;
+typedef struct {
+    uint64_t size;
+    int32_t type;
+    uint32_t flags;
+} request_t;
+typedef struct {
+    uint64_t size;
+    const request_t* records;
+    uint64_t count;
+} filter_t;
 
 typedef uint64_t (*data_callback)(uint8_t**, uint64_t*, void*);
 typedef int (*isa_callback)(char*, uint64_t*, uint64_t*, pc_t, void*);
 typedef int (*record_callback)(int, void*, uint64_t, void*);
 typedef int (*parse_data_f)(data_callback, record_callback, isa_callback, void*);
 typedef int (*parse_f)(handle_t, const void*, uint64_t, record_callback, void*);
+typedef int (*scan_f)(handle_t, uint64_t, const void*, uint64_t, record_callback, void*);
+typedef int (*build_f)(handle_t, uint64_t, const void*, uint64_t, uint64_t, uint64_t, void*,
+                       uint64_t*);
+typedef int (*filter_f)(handle_t, const filter_t*);
+typedef int (*analysis_f)(handle_t, uint64_t);
+typedef int (*load_f)(handle_t, uint64_t, uint64_t, uint64_t, const void*, uint64_t);
 
 typedef struct {
     uint64_t address, size;
@@ -98,8 +122,9 @@ typedef struct {
     uint64_t bytes, left, base;
     line_t* lines;
     size_t count;
-    uint64_t asked, records;
-    int refuse;
+    uint64_t asked, records, offset;
+    uint64_t calls[16], most[16]; /* by type: calls, largest count */
+    int refuse, latency;
 } job_t;
 
 static void* library;
@@ -202,8 +227,8 @@ static int print(int type, void* records, uint64_t count, void* user) {
         } else if (type == 5) {
             event_t* r = (event_t*)records + i;
             if (r->size != sizeof *r) fail("size of an event");
-            printf("event %" PRId64 " %d %u %u %" PRIu64 " %" PRIu64 "\n", r->time, r->type, r->me,
-                   r->pipe, r->payload, r->offset);
+            printf("event %" PRId64 " %d %u %u %" PRIu64 " %" PRIu64 " %u\n", r->time, r->type,
+                   r->me, r->pipe, r->payload, r->offset + ((job_t*)user)->offset, r->flags);
         } else if (type == 6) {
             shader_t* r = (shader_t*)records + i;
             printf("shader %" PRId64 " %" PRIu64 " %u %u %u %u\n", r->time, r->value, r->cu,
@@ -219,9 +244,16 @@ static int print(int type, void* records, uint64_t count, void* user) {
         } else if (type == 10) {
             dispatch_t* r = (dispatch_t*)records + i;
             if (r->size != sizeof *r) fail("size of a dispatch");
-            printf("dispatch %" PRId64 " %u %u %" PRIu64 " %" PRIu64 " %u %u %u %u %u %u %u %d\n",
+            printf("dispatch %" PRId64 " %u %u %" PRIu64 " %" PRIu64
+                   " %u %u %u %u %u %u %u %d %" PRIu64 "\n",
                    r->time, r->me, r->pipe, r->entry.address, r->entry.id, r->x, r->y, r->z,
-                   r->user_sgprs, r->vgprs, r->sgprs, r->lds, r->flags);
+                   r->user_sgprs, r->vgprs, r->sgprs, r->lds, r->flags,
+                   r->offset + ((job_t*)user)->offset);
+        } else if (type == 11 && ((job_t*)user)->latency) {
+            latency_t* r = (latency_t*)records + i;
+            if (r->size != sizeof *r) fail("size of a hidden latency");
+            printf("hidden %u %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 "\n",
+                   r->simd, r->pc.address, r->pc.id, r->idle, r->stall, r->issue);
         } else {
             fail("a record type that nobody asked for");
         }
@@ -229,8 +261,12 @@ static int print(int type, void* records, uint64_t count, void* user) {
     return 0;
 }
 static int count_only(int type, void* records, uint64_t count, void* user) {
-    (void)type, (void)records, (void)count;
-    ++((job_t*)user)->records;
+    job_t* job = user;
+    (void)records;
+    ++job->records;
+    if (type < 0 || type > 15) fail("a record type out of range");
+    ++job->calls[type];
+    if (count > job->most[type]) job->most[type] = count;
     return 1; /* its answer may not end a parse */
 }
 
@@ -238,6 +274,116 @@ static void expect(const char* what, int got, int want) {
     if (got == want) return;
     fprintf(stderr, "%s: status %d, not %d\n", what, got, want);
     exit(1);
+}
+
+static void only(const job_t* job, int type, const char* what) {
+    for (int i = 0; i < 16; ++i)
+        if ((job->calls[i] != 0) != (i == type)) fail(what);
+}
+
+static void filters(handle_t h, job_t job) {
+    filter_f set = (filter_f)symbol("rocprof_trace_decoder_set_record_filter");
+    parse_f parse = (parse_f)symbol("rocprof_trace_decoder_parse");
+    const request_t occupancy = {16, 1, 1}, dispatch = {16, 10, 0};
+    request_t both[2] = {occupancy, dispatch};
+    filter_t filter = {24, both, 1};
+    job_t one = job, all = job, none = job;
+    expect("occupancy one by one", set(h, &filter), 0);
+    expect("parse", parse(h, job.blob, job.bytes, count_only, &one), 0);
+    only(&one, 1, "records beside the occupancy that was asked for");
+    if (one.most[1] != 1 || one.calls[1] < 2) fail("occupancy did not come one by one");
+    both[0] = dispatch;
+    expect("dispatches only", set(h, &filter), 0);
+    memset(&one, 0, sizeof one);
+    expect("parse", parse(h, job.blob, job.bytes, count_only, &one), 0);
+    only(&one, 10, "records beside the dispatches that were asked for");
+    filter.count = 2;
+    expect("a type twice", set(h, &filter), 3);
+    both[1].type = 12;
+    expect("a type that is not", set(h, &filter), 3);
+    both[1] = occupancy;
+    both[1].flags = 2;
+    expect("a flag that is not", set(h, &filter), 3);
+    both[1].type = 3;
+    both[1].flags = 1;
+    expect("waves cannot be immediate", set(h, &filter), 3);
+    both[1].flags = 0;
+    both[1].size = 12;
+    expect("a request of another size", set(h, &filter), 3);
+    filter.size = 16;
+    expect("a filter of another size", set(h, &filter), 3);
+    filter.size = 24;
+    filter.records = NULL;
+    expect("no requests", set(h, &filter), 3);
+    memset(&one, 0, sizeof one);
+    expect("parse", parse(h, job.blob, job.bytes, count_only, &one), 0);
+    only(&one, 10, "a refused filter took effect");
+    filter.count = 0;
+    expect("nothing", set(h, &filter), 0);
+    expect("parse", parse(h, job.blob, job.bytes, count_only, &none), 0);
+    only(&none, -1, "records that nobody asked for");
+    expect("everything", set(h, NULL), 0);
+    expect("parse", parse(h, job.blob, job.bytes, count_only, &all), 0);
+    if (!all.calls[0] || !all.calls[1] || !all.calls[10] || all.most[1] < 2)
+        fail("the filter was not taken back");
+}
+
+static void chunk_hazards(handle_t h, job_t job) {
+    scan_f scan = (scan_f)symbol("rocprof_trace_decoder_quick_scan");
+    build_f build = (build_f)symbol("rocprof_trace_decoder_build_standalone");
+    uint8_t tiny[4];
+    uint64_t size = sizeof tiny;
+    expect("warm up", scan(h, 0, NULL, 0, NULL, NULL), 0);
+    expect("scan to nobody", scan(h, 0, job.blob, job.bytes, NULL, &job), 3);
+    expect("scan four bytes", scan(h, 0, job.blob, 4, count_only, &job), 3);
+    expect("chunk without the one before", scan(h, 7, job.blob, job.bytes, count_only, &job), 2);
+    expect("piece without the chunk before", build(h, 7, job.blob, job.bytes, 8, 64, tiny, &size),
+           3);
+    expect("piece of nothing", build(h, 0, job.blob, job.bytes, 64, 64, tiny, &size), 3);
+    expect("piece backwards", build(h, 0, job.blob, job.bytes, UINT64_MAX - 3, 64, tiny, &size), 3);
+    expect("piece behind the end", build(h, 0, job.blob, job.bytes, 8, job.bytes + 1, tiny, &size),
+           3);
+    expect("piece to nowhere", build(h, 0, job.blob, job.bytes, 8, 64, NULL, &size), 3);
+    expect("too small", build(h, 0, job.blob, job.bytes, 8, job.bytes, tiny, &size), 2);
+    if (size != job.bytes) fail("size of a piece from the start");
+    job_t stopped = job;
+    stopped.records = 0;
+    int status = scan(h, 0, job.blob, job.bytes, count_only, &stopped); /* answers 1 */
+    expect("scan that is stopped", status, 1);
+    if (stopped.records != 1) fail("the scan went on after the callback failed");
+}
+
+static void chunks(job_t job, uint64_t bytes) {
+    scan_f scan = (scan_f)symbol("rocprof_trace_decoder_quick_scan");
+    handle_t h;
+    expect("create", ((int (*)(handle_t*))symbol("rocprof_trace_decoder_create_handle"))(&h), 0);
+    for (uint64_t at = 0, i = 0; at < job.bytes; at += bytes, ++i) {
+        uint64_t left = job.bytes - at;
+        job.offset = at;
+        expect("quick scan", scan(h, i, job.blob + at, left < bytes ? left : bytes, print, &job),
+               0);
+    }
+    expect("destroy", ((int (*)(handle_t))symbol("rocprof_trace_decoder_destroy_handle"))(h), 0);
+}
+
+static void standalone(job_t job, uint64_t begin, uint64_t end) {
+    build_f build = (build_f)symbol("rocprof_trace_decoder_build_standalone");
+    handle_t h;
+    expect("create", ((int (*)(handle_t*))symbol("rocprof_trace_decoder_create_handle"))(&h), 0);
+    uint64_t size = 0;
+    uint8_t byte;
+    if (end == 0) end = job.bytes;
+    expect("size", build(h, 0, job.blob, job.bytes, begin, end, &byte, &size), 2);
+    uint8_t* piece = malloc(size);
+    if (!piece) fail("memory");
+    expect("build", build(h, 0, job.blob, job.bytes, begin, end, piece, &size), 0);
+    if (memcmp(piece, job.blob, 8) != 0) fail("a piece without the header");
+    job.blob = piece;
+    job.bytes = job.left = size;
+    expect(
+        "parse_data",
+        ((parse_data_f)symbol("rocprof_trace_decoder_parse_data"))(next_buffer, print, isa, &job),
+        0);
 }
 
 static void hazards(job_t job) {
@@ -304,7 +450,8 @@ static void hazards(job_t job) {
     expect("create, null", create(NULL), 3);
     expect("create", create(&h), 0);
     expect("no analysis", analysis(h, 0), 0);
-    expect("hidden latency", analysis(h, 1), 5);
+    expect("hidden latency", analysis(h, 1), 0);
+    expect("hidden latency off", analysis(h, 0), 0);
     expect("unknown analysis", analysis(h, 6), 3);
     expect("load nothing", load(h, 1, 0, 0, NULL, 0), 3);
     expect("load no ELF", load(h, 1, 0, 0, bad, sizeof bad), 1);
@@ -320,7 +467,15 @@ static void hazards(job_t job) {
     expect("parse from the callback", parse(h, NULL, 0, count_only, &streamed), 0);
     if (streamed.asked == 0 || streamed.records < 3)
         fail("the callbacks of the handle were not used");
+    expect("set isa off", set_isa(h, NULL, NULL), 0);
+    expect("set data off", set_data(h, NULL, NULL), 0);
+    memset(job.calls, 0, sizeof job.calls);
+    memset(job.most, 0, sizeof job.most);
+    filters(h, job);
+    chunk_hazards(h, job);
     expect("destroy", destroy(h), 0);
+    expect("filter after destroy",
+           ((filter_f)symbol("rocprof_trace_decoder_set_record_filter"))(h, NULL), 3);
     expect("destroy twice", destroy(h), 3);
     expect("parse after destroy", parse(h, job.blob, job.bytes, count_only, &job), 3);
     expect("set isa after destroy", set_isa(h, isa, &job), 3);
@@ -339,6 +494,10 @@ int main(int argc, char** argv) {
         hazards(job);
         return 0;
     }
+    if (strcmp(argv[2], "chunks") == 0 && argc > 4) {
+        chunks(job, strtoull(argv[4], NULL, 10));
+        return 0;
+    }
     if (argc < 6) fail("arguments");
     job.base = strtoull(argv[5], NULL, 16);
     if (strcmp(argv[2], "callback") == 0) {
@@ -349,6 +508,11 @@ int main(int argc, char** argv) {
                0);
         return 0;
     }
+    if (strcmp(argv[2], "standalone") == 0 && argc > 7) {
+        read_listing(&job, argv[4]);
+        standalone(job, strtoull(argv[6], NULL, 10), strtoull(argv[7], NULL, 10));
+        return 0;
+    }
     uint64_t bytes;
     uint8_t* elf = read_file(argv[4], &bytes);
     handle_t h;
@@ -357,6 +521,10 @@ int main(int argc, char** argv) {
            ((int (*)(handle_t, uint64_t, uint64_t, uint64_t, const void*, uint64_t))symbol(
                "rocprof_trace_decoder_codeobj_load"))(h, 7, job.base, bytes, elf, bytes),
            0);
+    if (strcmp(argv[2], "latency") == 0) {
+        job.latency = 1;
+        expect("analysis", ((analysis_f)symbol("rocprof_trace_decoder_set_analysis"))(h, 1), 0);
+    }
     expect("parse",
            ((parse_f)symbol("rocprof_trace_decoder_parse"))(h, job.blob, job.bytes, print, &job),
            0);
