@@ -50,6 +50,12 @@ Result<TraceTarget> hardware_target() {
             (agent.compute_units + agent.shader_engines - 1) / agent.shader_engines;
     }
     if (agent.simds_per_cu != 0) target.chip.topology.simds_per_cu = agent.simds_per_cu;
+    // Agents count in the runtime's order: those up to the first of another chip.
+    target.chip.agents = 0;
+    for (const ProbedAgent& one : runtime.agents) {
+        if (one.name != agent.name) break;
+        ++target.chip.agents;
+    }
     return target;
 }
 
@@ -116,6 +122,7 @@ void add_trace_options(CLI::App& command, RecordOptions& record) {
                                 const char* text) {
         command.add_option(name, value, text)->type_name(type);
     };
+    add("--agent", record.agents, "N[,N...]", "GPU agents to trace, from 0 (default all)");
     add("--mode", record.mode, "MODE",
         "device (default): windows of dispatches; dispatch: single dispatches");
     add("--se", record.se, "MASK", "mask of shader engines, e.g. 0x3 (default 0x1)");

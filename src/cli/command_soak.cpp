@@ -27,18 +27,20 @@ constexpr const char* kProgram = "wavetap-soak-program";
 constexpr const char* kFooter = R"(Examples:
   wavetap soak --gpu soft:gfx90a --contexts 40 --buffer 2MiB,1MiB --app-queues 10
   wavetap soak --gpu soft:gfx90a --contexts 400 --buffer 1GiB,512MiB --app-queues 100 --json
+  wavetap soak --agents 4 --contexts 400 --buffer 1MiB
 Runs a small program of its own that opens the queues and launches one kernel again and again, records
 it under N contexts with what really ran, and compares the two. Context i takes CU i mod 4, shader
 engines 0x1 or 0x3 by turns, SIMD i mod 4 and the sizes of --buffer by turns; every ninth records no
-instructions. The number of launches is contexts x window x rotations, so each context gets --rotations
-turns. The trace stays in the folder. WAVETAP_SOFTGPU_HBM (bytes of device memory) and
+instructions. With several agents the contexts are dealt out to them by turns, and the program launches
+on all agents at once. The number of launches is contexts x window x rotations, so each context gets
+--rotations turns. The trace stays in the folder. WAVETAP_SOFTGPU_HBM (bytes of device memory) and
 WAVETAP_SOFTGPU_QUEUES (most queues) set the limits of the software GPU.
 Exit code 0 only if every context was captured in every rotation and nothing is missing, extra or
 different.)";
 
 struct Options {
     std::string gpu = "soft:gfx90a", dir;
-    std::string app_queues = "10", rotations = "1";
+    std::string app_queues = "10", rotations = "1", agents = "1";
     RecordOptions record;
     bool force = false;
     JsonOption json;
@@ -58,6 +60,7 @@ Result<std::uint64_t> number_option(const std::string& text, const char* option,
 
 /// Everything that is settled before anything runs.
 struct Setup {
+    std::string gpu; ///< as parse_gpu() takes it
     TraceTarget target;
     Plan plan;
     SoakRun run;
@@ -67,11 +70,15 @@ Result<Setup> set_up(const Options& options) {
     Setup setup;
     // "gfx90a" alone is the software GPU: no other one has a truth log.
     const bool plain = !options.gpu.empty() && options.gpu.find(':') == std::string::npos;
-    const std::string gpu = plain ? "soft:" + options.gpu : options.gpu;
+    std::string gpu = plain ? "soft:" + options.gpu : options.gpu;
+    WAVETAP_TRY(const std::uint64_t agents, number_option(options.agents, "--agents", 16));
     WAVETAP_TRY(const SoftwareGpu parsed, parse_gpu(gpu));
-    if (parsed.chips.size() != 1)
-        return Error{ErrorCode::kUnsupported, "soak uses one agent", "--gpu",
-                     "name one chip, e.g. --gpu soft:gfx90a"};
+    if (agents > 1 && parsed.chips.size() != 1)
+        return Error{ErrorCode::kInvalidArgument, "--gpu names several chips already", "--agents",
+                     "name one chip, or leave --agents out"};
+    for (std::uint64_t i = 1; i < agents; ++i)
+        gpu += "," + parsed.chips.front();
+    setup.gpu = gpu;
     WAVETAP_TRY(setup.target, software_target(gpu, true));
     WAVETAP_TRY(setup.plan, make_plan(options.record, setup.target.chip));
     for (PlannedContext& context : setup.plan.contexts)
@@ -79,7 +86,10 @@ Result<Setup> set_up(const Options& options) {
     SoakRun& run = setup.run;
     WAVETAP_TRY(run.app_queues, number_option(options.app_queues, "--app-queues", 1000));
     WAVETAP_TRY(run.rotations, number_option(options.rotations, "--rotations", 1000));
-    run.launches = setup.plan.contexts.size() * setup.plan.window * run.rotations;
+    // Every agent gets as many launches as the one with the most contexts needs.
+    run.agents = setup.target.chip.agents;
+    const std::uint64_t most = (setup.plan.contexts.size() + run.agents - 1) / run.agents;
+    run.launches = most * run.agents * setup.plan.window * run.rotations;
     if (run.launches > kMostSoakLaunches)
         return Error{ErrorCode::kInvalidArgument,
                      fmt::format("contexts x window x rotations is {}, more than {} launches",
@@ -131,7 +141,7 @@ Result<SoakAnswer> record(const Options& options, Setup& setup, const std::strin
 int soak(const Options& options) {
     Result<Setup> setup = set_up(options);
     if (!setup) return fail(setup.error(), kUsage);
-    Result<TraceTarget> target = software_target("soft:" + setup->target.chip.topology.gfx, false);
+    Result<TraceTarget> target = software_target(setup->gpu, false);
     if (!target) return fail(target.error(), kFailed);
     setup->target = std::move(*target);
     const Result<std::string> tool = find_library(kToolLibrary);
@@ -143,7 +153,8 @@ int soak(const Options& options) {
         return fail(made.error(), made.error().code == ErrorCode::kWrongState ? kUsage : kFailed);
 
     const std::vector<std::string> program = {*found, fmt::format("{}", setup->run.app_queues),
-                                              fmt::format("{}", setup->run.launches)};
+                                              fmt::format("{}", setup->run.launches),
+                                              fmt::format("{}", setup->run.agents)};
     const Result<SoakAnswer> answer = record(options, *setup, dir, program, *tool);
     if (!answer) return fail(answer.error(), kNo);
     fmt::print(options.json.on_stdout() ? stderr : stdout, "{}", soak_text(*answer));
@@ -164,6 +175,7 @@ void add_soak(CLI::App& app, Session& session) {
         command->add_option(name, value, text)->type_name(type);
     };
     add("--gpu", options->gpu, "soft:CHIP", "software GPU (default soft:gfx90a)");
+    add("--agents", options->agents, "N", "so many agents of that chip (default 1)");
     add("--contexts", options->record.contexts, "N", "number of trace contexts (default 400)");
     add("--mode", options->record.mode, "MODE", "as in `wavetap record` (default device)");
     add("--buffer", options->record.buffer, "SIZE[,SIZE...]",

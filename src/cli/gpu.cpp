@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExample = "write e.g. --gpu soft:gfx90a, or soft:gfx90a,gfx90a for two";
+constexpr const char* kExample = "write e.g. --gpu soft:gfx90a, or soft:gfx90a,soft:gfx90a for two";
 
 } // namespace
 
@@ -28,7 +28,8 @@ Result<SoftwareGpu> parse_gpu(const std::string& text) {
                      kExample};
     SoftwareGpu gpu;
     gpu.text = text;
-    for (const std::string_view chip : split(std::string_view(text).substr(kPrefix.size()), ',')) {
+    for (std::string_view chip : split(std::string_view(text), ',')) {
+        if (chip.starts_with(kPrefix)) chip.remove_prefix(kPrefix.size());
         if (const Result<softgpu::ChipSpec> spec = softgpu::chip_spec(chip); !spec) {
             Error error = spec.error();
             error.where = "--gpu";

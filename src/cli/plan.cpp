@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <regex>
 
 namespace wavetap::cli {
@@ -166,6 +167,26 @@ Result<PlannedContext> base_context(const RecordOptions& options, const ChipShap
     return context;
 }
 
+/// The agents that are traced, in rising order.
+Result<std::vector<std::uint32_t>> agents_option(const std::string& text, const ChipShape& chip) {
+    std::vector<std::uint32_t> agents;
+    if (text.empty()) {
+        for (std::uint32_t i = 0; i < chip.agents; ++i)
+            agents.push_back(i);
+        return agents;
+    }
+    for (const std::string_view part : split(text, ',')) {
+        WAVETAP_TRY(const std::uint64_t agent,
+                    number_option(std::string(part), "--agent", 0, chip.agents - 1));
+        agents.push_back(static_cast<std::uint32_t>(agent));
+    }
+    std::sort(agents.begin(), agents.end());
+    if (std::adjacent_find(agents.begin(), agents.end()) != agents.end())
+        return Error{ErrorCode::kInvalidArgument, "'" + text + "' names an agent twice", "--agent",
+                     ""};
+    return agents;
+}
+
 Result<std::vector<PlannedContext>> make_contexts(const RecordOptions& options,
                                                   const ChipShape& chip) {
     WAVETAP_TRY(const PlannedContext base, base_context(options, chip));
@@ -180,12 +201,17 @@ Result<std::vector<PlannedContext>> make_contexts(const RecordOptions& options,
         return Error{ErrorCode::kInvalidArgument, "no compute unit is left to sweep", "--cu", ""};
     WAVETAP_TRY(const std::vector<std::uint64_t> sizes, sizes_option(options.buffer));
 
+    WAVETAP_TRY(const std::vector<std::uint32_t> agents, agents_option(options.agents, chip));
+    const std::uint64_t all = count != 0 ? count : choices.size() * agents.size();
+
     std::vector<PlannedContext> contexts;
-    for (std::uint64_t i = 0; i < (count != 0 ? count : choices.size()); ++i) {
-        PlannedContext context = choices[i % choices.size()];
-        if (count != 0 && !sweep.any()) context = varied(context, options, i);
+    for (std::uint64_t i = 0; i < all; ++i) {
+        const std::uint64_t turn = i / agents.size(); // of this agent
+        PlannedContext context = choices[turn % choices.size()];
+        if (count != 0 && !sweep.any()) context = varied(context, options, turn);
         context.id = static_cast<std::uint32_t>(i);
-        context.buffer_bytes = sizes[i % sizes.size()];
+        context.agent = agents[i % agents.size()];
+        context.buffer_bytes = sizes[turn % sizes.size()];
         WAVETAP_CHECK_OK(check(context, chip));
         contexts.push_back(context);
     }
@@ -194,7 +220,7 @@ Result<std::vector<PlannedContext>> make_contexts(const RecordOptions& options,
 
 ordered_json context_json(const Plan& plan, const PlannedContext& context) {
     return {{"id", context.id},
-            {"agent", 0},
+            {"agent", context.agent},
             {"se_mask", context.se_mask},
             {"cu", context.cu},
             {"simd_mask", context.simd_mask},
@@ -231,7 +257,9 @@ Result<Plan> make_plan(const RecordOptions& options, const ChipShape& chip) {
     WAVETAP_CHECK_OK(check_regex(options.kernel_exclude, "--kernel-exclude"));
     plan.kernel = options.kernel;
     plan.kernel_exclude = options.kernel_exclude;
-    plan.rotate = plan.contexts.size() > 1;
+    std::map<std::uint32_t, std::size_t> of_agent;
+    for (const PlannedContext& context : plan.contexts)
+        plan.rotate = ++of_agent[context.agent] > 1 || plan.rotate;
     plan.modelled = chip.modelled;
     return plan;
 }
@@ -251,15 +279,18 @@ std::string tool_config(const Plan& plan, const std::string& dir) {
 
 std::string plan_text(const Plan& plan, const ChipShape& chip) {
     constexpr std::size_t kMostLines = 64;
-    std::string text = fmt::format("{} on {}, {} mode", count_of(plan.contexts.size(), "context"),
+    const bool several = chip.agents > 1;
+    std::string text = fmt::format("{} on {}{}, {} mode", count_of(plan.contexts.size(), "context"),
+                                   several ? fmt::format("{} agents of ", chip.agents) : "",
                                    chip.topology.gfx, plan.mode);
     if (plan.rotate)
         text += fmt::format(", the next one every {}", count_of(plan.window, "dispatch"));
-    text += fmt::format("\n{:>8} {:>8} {:>4} {:>6} {:>10}\n", "context", "engines", "CU", "SIMDs",
-                        "buffer");
+    text += fmt::format("\n{:>8}{} {:>8} {:>4} {:>6} {:>10}\n", "context", several ? "  agent" : "",
+                        "engines", "CU", "SIMDs", "buffer");
     for (std::size_t i = 0; i < std::min(plan.contexts.size(), kMostLines); ++i) {
         const PlannedContext& context = plan.contexts[i];
-        text += fmt::format("{:>8} {:>8} {:>4} {:>6} {:>10}{}\n", context.id,
+        text += fmt::format("{:>8}{} {:>8} {:>4} {:>6} {:>10}{}\n", context.id,
+                            several ? fmt::format("{:>7}", context.agent) : "",
                             format_hex(context.se_mask), context.cu, bits_text(context.simd_mask),
                             format_size(context.buffer_bytes), context.detail ? "" : "  no detail");
     }
@@ -272,6 +303,7 @@ std::string plan_json(const Plan& plan, const ChipShape& chip) {
     const ordered_json object = {{"format", "wavetap-plan"},
                                  {"version", 1},
                                  {"chip", chip.topology.gfx},
+                                 {"agents", chip.agents},
                                  {"mode", plan.mode},
                                  {"timing", plan.modelled ? "modelled" : "hardware"},
                                  {"window", plan.window},

@@ -17,7 +17,7 @@ namespace wavetap::cli {
 
 /// The options as the user wrote them; empty = not given.
 struct RecordOptions {
-    std::string mode, se, cu, simd, buffer, buffers, contexts, sweep, window;
+    std::string agents, mode, se, cu, simd, buffer, buffers, contexts, sweep, window;
     std::string kernel, kernel_exclude;
     bool no_detail = false, every_launch = false;
 };
@@ -27,11 +27,13 @@ struct ChipShape {
     capture::AgentTopology topology;
     /// Compute units that are fused off: engine, CU.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> harvested;
-    bool modelled = false; ///< the software GPU
+    bool modelled = false;    ///< the software GPU
+    std::uint32_t agents = 1; ///< so many of this chip
 };
 
 struct PlannedContext {
     std::uint32_t id = 0;
+    std::uint32_t agent = 0;
     std::uint64_t se_mask = 1;
     std::uint32_t cu = 1;
     std::uint32_t simd_mask = 0xf; ///< bit i = SIMD i
@@ -52,6 +54,8 @@ struct Plan {
 
 inline constexpr std::uint64_t kMostContexts = 100'000;
 
+/// With several agents (all of them, or those of --agent): `--contexts N` deals the contexts out to
+/// the agents by turns; otherwise every agent gets a context of each kind.
 /// Every context of the answer is accepted by capture::ValidatedParams. Errors: kInvalidArgument and
 /// kUnsupported, with the option in `where`.
 Result<Plan> make_plan(const RecordOptions& options, const ChipShape& chip);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <map>
 #include <set>
 
 namespace wavetap::cli {
@@ -227,6 +228,55 @@ TEST(WordsTest, CountsAndBits) {
     EXPECT_EQ(bits_text(0x3), "0,1");
     EXPECT_EQ(bits_text(0x5), "0,2");
     EXPECT_EQ(bits_text(0x8000000000000000u), "63");
+}
+
+ChipShape four_agents() {
+    ChipShape chip = gfx90a();
+    chip.agents = 4;
+    return chip;
+}
+
+TEST(PlanTest, SeveralAgents_ContextsAreDealtOut) {
+    RecordOptions options;
+    options.contexts = "10";
+    options.buffer = "2MiB,1MiB";
+    const auto plan = make_plan(options, four_agents());
+    ASSERT_TRUE(plan) << to_string(plan.error());
+    ASSERT_EQ(plan->contexts.size(), 10u);
+    for (std::uint32_t i = 0; i < 10; ++i) {
+        EXPECT_EQ(plan->contexts[i].agent, i % 4);
+        // Within its agent a context varies as it would on one agent alone.
+        EXPECT_EQ(plan->contexts[i].cu, i / 4);
+        EXPECT_EQ(plan->contexts[i].buffer_bytes, i / 4 % 2 == 0 ? 2 * kMiB : kMiB);
+    }
+    EXPECT_TRUE(plan->rotate);
+}
+
+TEST(PlanTest, SeveralAgents_WithoutContextsEachGetsAll) {
+    const auto one = make_plan({}, four_agents());
+    ASSERT_TRUE(one);
+    EXPECT_EQ(one->contexts.size(), 4u);
+    EXPECT_FALSE(one->rotate); // one context an agent
+    RecordOptions options;
+    options.agents = "3,1";
+    options.sweep = "simd";
+    const auto swept = make_plan(options, four_agents());
+    ASSERT_TRUE(swept);
+    std::map<std::uint32_t, std::uint32_t> simds; // agent: SIMDs seen
+    for (const PlannedContext& context : swept->contexts)
+        simds[context.agent] |= context.simd_mask;
+    EXPECT_EQ(simds, (std::map<std::uint32_t, std::uint32_t>{{1, 0xf}, {3, 0xf}}));
+    for (const char* wrong : {"4", "1,1", "x"}) {
+        options.agents = wrong;
+        EXPECT_EQ(make_plan(options, four_agents()).error().where, "--agent") << wrong;
+    }
+}
+
+TEST(PlanTest, SoftwareGpu_EachChipMayHaveThePrefix) {
+    const auto two = parse_gpu("soft:gfx90a,soft:gfx90a");
+    ASSERT_TRUE(two);
+    EXPECT_EQ(two->chips, (std::vector<std::string>{"gfx90a", "gfx90a"}));
+    EXPECT_FALSE(parse_gpu("soft:gfx90a,"));
 }
 
 } // namespace

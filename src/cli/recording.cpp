@@ -32,6 +32,13 @@ Result<store::TraceFolder> read_back(const std::string& dir) {
 Result<TraceTarget> software_target(const std::string& gpu_text, bool dry) {
     WAVETAP_TRY(const SoftwareGpu gpu, parse_gpu(gpu_text));
     WAVETAP_TRY(ChipShape chip, software_chip(gpu.chips.front()));
+    for (const std::string& other : gpu.chips)
+        if (other != gpu.chips.front())
+            return Error{ErrorCode::kUnsupported,
+                         "one recording takes agents of one chip, not " + gpu.chips.front() +
+                             " and " + other,
+                         "--gpu", "record them one after the other"};
+    chip.agents = static_cast<std::uint32_t>(gpu.chips.size());
     TraceTarget target{std::move(chip), {}};
     if (dry) return target;
     WAVETAP_TRY(target.variables, software_gpu_variables(gpu));

@@ -82,6 +82,7 @@ std::string soak_json(const SoakAnswer& answer) {
     ordered_json object = ordered_json::parse(summary_json(answer.summary));
     object["format"] = "wavetap-soak";
     object["good"] = answer.good();
+    object["app_agents"] = answer.run.agents;
     object["app_queues"] = answer.run.app_queues;
     object["rotations"] = answer.run.rotations;
     object["launches"] = answer.run.launches;

@@ -15,7 +15,8 @@ namespace wavetap::cli {
 inline constexpr std::uint64_t kMostSoakLaunches = 100'000'000;
 
 struct SoakRun {
-    std::uint64_t app_queues = 0; ///< that the program opened
+    std::uint64_t agents = 1;
+    std::uint64_t app_queues = 0; ///< that the program opened on each agent
     std::uint64_t rotations = 1;  ///< turns that every context must have had
     std::uint64_t launches = 0;
 };

@@ -25,12 +25,18 @@ std::string dump(const ordered_json& value, int indent) {
     return value.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-/// Adds the numbers of `other` to those of `sum`, object by object.
+/// Adds the numbers of `other` to those of `sum`, object by object and item by item.
 void add_numbers(ordered_json& sum, const ordered_json& other) {
+    for (std::size_t i = 0; other.is_array() && i < other.size(); ++i) {
+        if (sum.size() <= i) sum.push_back(ordered_json::object());
+        add_numbers(sum[i], other[i]);
+    }
+    if (!other.is_object()) return;
     for (const auto& [name, value] : other.items()) {
         ordered_json& slot = sum[name];
-        if (value.is_object()) {
-            if (!slot.is_object()) slot = ordered_json::object();
+        if (value.is_structured()) {
+            if (slot.type() != value.type())
+                slot = value.is_object() ? ordered_json::object() : ordered_json::array();
             add_numbers(slot, value);
         } else if (value.is_number_unsigned() && slot.is_number_unsigned()) {
             slot = slot.get<std::uint64_t>() + value.get<std::uint64_t>();
@@ -134,7 +140,11 @@ std::string resources_line(const Summary& summary) {
     const auto add = [&text](const std::string& words) {
         text += (text.empty() ? "" : " · ") + words;
     };
-    for (const ordered_json& agent : ordered_json::parse(summary.agents_json)) {
+    const ordered_json agents = ordered_json::parse(summary.agents_json);
+    for (const ordered_json& agent : agents) {
+        if (agents.size() > 1)
+            add(fmt::format("agent {}: {} contexts", agent.value("agent", std::uint64_t{0}),
+                            agent.value("contexts", std::uint64_t{0})));
         add(count_of(agent.value("queues_created", std::uint64_t{0}), "queue") + " of wavetap");
         add(count_of(agent.value("output_slots", std::uint64_t{0}), "output slot") + " of " +
             size_text(agent.value("output_bytes", std::uint64_t{0})));
@@ -155,7 +165,7 @@ ordered_json optional_json(const std::optional<std::uint64_t>& value) {
 
 ordered_json context_json(const ContextSummary& context) {
     return {{"id", context.planned.id},
-            {"agent", 0},
+            {"agent", context.planned.agent},
             {"se_mask", context.planned.se_mask},
             {"cu", context.planned.cu},
             {"simd_mask", context.planned.simd_mask},

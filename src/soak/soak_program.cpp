@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-// The program of `wavetap soak`: opens QUEUES queues, launches one small kernel LAUNCHES times, each
-// on the next queue and after the one before it has completed, and checks every result.
-// usage: wavetap-soak-program QUEUES LAUNCHES
+// The program of `wavetap soak`: opens QUEUES queues on each of AGENTS GPU agents and launches one
+// small kernel LAUNCHES times: on the next queue of every agent at once, then, when all of those have
+// completed and every result was checked, on the next queues.
+// usage: wavetap-soak-program QUEUES LAUNCHES [AGENTS]
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
@@ -38,7 +39,7 @@ namespace {
 /// 64 workgroups of four waves: eight on each of eight shader engines, so that the first CUs of
 /// every engine get a wave on every SIMD.
 constexpr std::uint32_t kGroupItems = 256, kItems = 64 * kGroupItems;
-constexpr int kMostQueues = 1000, kMostLaunches = 100'000'000;
+constexpr int kMostQueues = 1000, kMostLaunches = 100'000'000, kMostAgents = 16;
 constexpr std::uint64_t kLaunchLimitNs = 60'000'000'000; ///< a hang becomes a failure
 
 [[noreturn]] void fail(const char* what, hsa_status_t status) {
@@ -50,7 +51,8 @@ constexpr std::uint64_t kLaunchLimitNs = 60'000'000'000; ///< a hang becomes a f
 }
 
 struct Machine {
-    hsa_agent_t gpu{}, cpu{};
+    std::vector<hsa_agent_t> gpus;
+    hsa_agent_t cpu{};
     hsa_amd_memory_pool_t host_pool{}, kernarg_pool{};
 };
 
@@ -58,7 +60,7 @@ hsa_status_t find_agent(hsa_agent_t agent, void* data) {
     auto& machine = *static_cast<Machine*>(data);
     hsa_device_type_t type{};
     CHECK(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
-    if (type == HSA_DEVICE_TYPE_GPU && machine.gpu.handle == 0) machine.gpu = agent;
+    if (type == HSA_DEVICE_TYPE_GPU) machine.gpus.push_back(agent);
     if (type == HSA_DEVICE_TYPE_CPU && machine.cpu.handle == 0) machine.cpu = agent;
     return HSA_STATUS_SUCCESS;
 }
@@ -75,13 +77,15 @@ hsa_status_t find_pool(hsa_amd_memory_pool_t pool, void* data) {
     return HSA_STATUS_SUCCESS;
 }
 
-Machine find_machine() {
+Machine find_machine(std::size_t agents) {
     Machine machine;
     CHECK(hsa_iterate_agents(find_agent, &machine));
-    if (machine.gpu.handle == 0) {
-        std::fprintf(stderr, "wavetap-soak-program: the runtime shows no GPU\n");
+    if (machine.gpus.size() < agents) {
+        std::fprintf(stderr, "wavetap-soak-program: the runtime shows %zu GPUs, %zu are needed\n",
+                     machine.gpus.size(), agents);
         std::exit(1);
     }
+    machine.gpus.resize(agents);
     CHECK(hsa_amd_agent_iterate_memory_pools(machine.cpu, find_pool, &machine));
     if (machine.kernarg_pool.handle == 0) machine.kernarg_pool = machine.host_pool;
     return machine;
@@ -162,40 +166,85 @@ void dispatch(hsa_queue_t* queue, const Kernel& kernel, void* kernarg, hsa_signa
 void* allocate(const Machine& machine, hsa_amd_memory_pool_t pool, std::size_t bytes) {
     void* memory = nullptr;
     CHECK(hsa_amd_memory_pool_allocate(pool, bytes, 0, &memory));
-    CHECK(hsa_amd_agents_allow_access(1, &machine.gpu, nullptr, memory));
+    CHECK(hsa_amd_agents_allow_access(static_cast<std::uint32_t>(machine.gpus.size()),
+                                      machine.gpus.data(), nullptr, memory));
     return memory;
 }
 
-bool launch_all(const Machine& machine, const Kernel& kernel,
-                const std::vector<hsa_queue_t*>& queues, int launches) {
-    void* kernarg = allocate(machine, machine.kernarg_pool,
-                             kernel.kernarg_bytes < 64 ? 64 : kernel.kernarg_bytes);
-    auto* out =
-        static_cast<std::uint32_t*>(allocate(machine, machine.host_pool, kItems * sizeof(int)));
+/// What one agent works with.
+struct Worker {
+    Kernel kernel;
+    std::vector<hsa_queue_t*> queues;
+    void* kernarg = nullptr;
+    std::uint32_t* out = nullptr;
     hsa_signal_t done{};
-    CHECK(hsa_signal_create(1, 0, nullptr, &done));
+};
+
+Worker make_worker(const Machine& machine, hsa_agent_t gpu, std::size_t queues) {
+    Worker worker;
+    worker.kernel = load_kernel(gpu);
+    worker.queues.resize(queues);
+    for (hsa_queue_t*& queue : worker.queues)
+        CHECK(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX,
+                               UINT32_MAX, &queue));
+    const std::uint32_t bytes = worker.kernel.kernarg_bytes;
+    worker.kernarg = allocate(machine, machine.kernarg_pool, bytes < 64 ? 64 : bytes);
+    worker.out =
+        static_cast<std::uint32_t*>(allocate(machine, machine.host_pool, kItems * sizeof(int)));
+    CHECK(hsa_signal_create(1, 0, nullptr, &worker.done));
+    return worker;
+}
+
+void end_worker(const Worker& worker) {
+    CHECK(hsa_signal_destroy(worker.done));
+    CHECK(hsa_amd_memory_pool_free(worker.out));
+    CHECK(hsa_amd_memory_pool_free(worker.kernarg));
+    for (hsa_queue_t* queue : worker.queues)
+        CHECK(hsa_queue_destroy(queue));
+    CHECK(hsa_executable_destroy(worker.kernel.executable));
+    CHECK(hsa_code_object_reader_destroy(worker.kernel.reader));
+}
+
+Arguments arguments_of(const Worker& worker, int launch) {
+    return {worker.out, 1u + static_cast<std::uint32_t>(launch) % 3,
+            static_cast<std::uint32_t>(launch) * 2654435761u};
+}
+
+void begin(const Worker& worker, std::size_t round, int launch) {
+    const Arguments arguments = arguments_of(worker, launch);
+    std::memset(worker.kernarg, 0, worker.kernel.kernarg_bytes);
+    std::memcpy(worker.kernarg, &arguments, sizeof arguments);
+    std::memset(worker.out, 0, kItems * sizeof *worker.out);
+    hsa_signal_store_relaxed(worker.done, 1);
+    dispatch(worker.queues[round % worker.queues.size()], worker.kernel, worker.kernarg,
+             worker.done);
+}
+
+bool finish(const Worker& worker, int launch, std::vector<std::uint32_t>& expected) {
+    if (hsa_signal_wait_scacquire(worker.done, HSA_SIGNAL_CONDITION_LT, 1, kLaunchLimitNs,
+                                  HSA_WAIT_STATE_BLOCKED) >= 1) {
+        std::fprintf(stderr, "wavetap-soak-program: launch %d did not complete\n", launch);
+        std::exit(1);
+    }
+    const Arguments arguments = arguments_of(worker, launch);
+    expect(expected, arguments.rounds, arguments.seed);
+    const bool good = std::memcmp(worker.out, expected.data(), kItems * sizeof *worker.out) == 0;
+    if (!good) std::fprintf(stderr, "wavetap-soak-program: launch %d differs\n", launch);
+    return good;
+}
+
+bool launch_all(const std::vector<Worker>& workers, int launches) {
     std::vector<std::uint32_t> expected(kItems);
     bool good = true;
-    for (int launch = 0; launch < launches && good; ++launch) {
-        const Arguments arguments{out, 1u + static_cast<std::uint32_t>(launch) % 3,
-                                  static_cast<std::uint32_t>(launch) * 2654435761u};
-        std::memset(kernarg, 0, kernel.kernarg_bytes);
-        std::memcpy(kernarg, &arguments, sizeof arguments);
-        std::memset(out, 0, kItems * sizeof *out);
-        hsa_signal_store_relaxed(done, 1);
-        dispatch(queues[static_cast<std::size_t>(launch) % queues.size()], kernel, kernarg, done);
-        if (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, kLaunchLimitNs,
-                                      HSA_WAIT_STATE_BLOCKED) >= 1) {
-            std::fprintf(stderr, "wavetap-soak-program: launch %d did not complete\n", launch);
-            std::exit(1);
-        }
-        expect(expected, arguments.rounds, arguments.seed);
-        good = std::memcmp(out, expected.data(), kItems * sizeof *out) == 0;
-        if (!good) std::fprintf(stderr, "wavetap-soak-program: launch %d differs\n", launch);
+    const int agents = static_cast<int>(workers.size());
+    for (int first = 0; first < launches && good; first += agents) {
+        const int last = first + agents < launches ? first + agents : launches;
+        for (int launch = first; launch < last; ++launch)
+            begin(workers[static_cast<std::size_t>(launch - first)],
+                  static_cast<std::size_t>(first / agents), launch);
+        for (int launch = first; launch < last; ++launch)
+            good &= finish(workers[static_cast<std::size_t>(launch - first)], launch, expected);
     }
-    CHECK(hsa_signal_destroy(done));
-    CHECK(hsa_amd_memory_pool_free(out));
-    CHECK(hsa_amd_memory_pool_free(kernarg));
     return good;
 }
 
@@ -209,25 +258,25 @@ int number(const char* text, int most) {
 } // namespace
 
 int main(int argc, char** argv) {
-    const int queue_count = argc == 3 ? number(argv[1], kMostQueues) : 0;
-    const int launches = argc == 3 ? number(argv[2], kMostLaunches) : 0;
-    if (queue_count == 0 || launches == 0) {
-        std::fprintf(stderr, "usage: wavetap-soak-program QUEUES LAUNCHES\n");
+    const bool usage = argc == 3 || argc == 4;
+    const int queue_count = usage ? number(argv[1], kMostQueues) : 0;
+    const int launches = usage ? number(argv[2], kMostLaunches) : 0;
+    const int agents = argc == 4 ? number(argv[3], kMostAgents) : 1;
+    if (queue_count == 0 || launches == 0 || agents == 0) {
+        std::fprintf(stderr, "usage: wavetap-soak-program QUEUES LAUNCHES [AGENTS]\n");
         return 2;
     }
     CHECK(hsa_init());
-    const Machine machine = find_machine();
-    Kernel kernel = load_kernel(machine.gpu);
-    std::vector<hsa_queue_t*> queues(static_cast<std::size_t>(queue_count));
-    for (hsa_queue_t*& queue : queues)
-        CHECK(hsa_queue_create(machine.gpu, 64, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX,
-                               UINT32_MAX, &queue));
-    const bool good = launch_all(machine, kernel, queues, launches);
-    for (hsa_queue_t* queue : queues)
-        CHECK(hsa_queue_destroy(queue));
-    CHECK(hsa_executable_destroy(kernel.executable));
-    CHECK(hsa_code_object_reader_destroy(kernel.reader));
+    const Machine machine = find_machine(static_cast<std::size_t>(agents));
+    std::vector<Worker> workers;
+    for (const hsa_agent_t gpu : machine.gpus)
+        workers.push_back(make_worker(machine, gpu, static_cast<std::size_t>(queue_count)));
+    const bool good = launch_all(workers, launches);
+    for (const Worker& worker : workers)
+        end_worker(worker);
     CHECK(hsa_shut_down());
-    if (good) std::printf("soak: %d launches on %d queues, all equal\n", launches, queue_count);
+    if (good)
+        std::printf("soak: %d launches on %d queues of %d agents, all equal\n", launches,
+                    queue_count * agents, agents);
     return good ? 0 : 1;
 }

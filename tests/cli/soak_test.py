@@ -70,6 +70,26 @@ class SoakTest(support.WavetapTest):
         for name in ('output_bytes', 'staging_bytes', 'control_bytes', 'threads', 'queues_created'):
             self.assertEqual(once['agents'][0][name], again['agents'][0][name], name)
 
+    def check_agents(self, answer, agents, contexts, app_queues, largest):
+        """Contexts dealt out to agents: each has one queue and one slot, by the driver's count too."""
+        self.assertEqual((answer['good'], answer['captured'], answer['verify_failed']),
+                         (True, contexts, 0))
+        self.assertEqual([c['agent'] for c in answer['contexts']],
+                         [i % agents for i in range(contexts)])
+        self.assertEqual([c['runs'] for c in answer['contexts']], [1] * contexts)
+        self.assertEqual(len(answer['agents']), agents)
+        for agent, driver in zip(answer['agents'], answer['driver']['agents']):
+            self.assertEqual((agent['contexts'], agent['queues_created'], agent['output_slots']),
+                             (contexts // agents, 1, 1))
+            self.assertEqual((agent['runs'], agent['refused'], agent['gaps']), (contexts // agents, 0, 0))
+            self.assertGreaterEqual(agent['output_bytes'], largest)
+            self.assertLessEqual(agent['output_bytes'], largest + SLACK_PER_SLOT)
+            self.assertEqual(driver['queues_by_owner']['wavetap'], 1)
+            self.assertEqual(driver['queues_by_owner']['application'], app_queues)
+            self.assertEqual((driver['queues_live'], driver['vram_bytes']), (0, 0))
+            self.assertGreaterEqual(driver['vram_peak_bytes'], largest)
+            self.assertLessEqual(driver['vram_peak_bytes'], largest + 4 * GRANULE)
+
     def untraced_driver(self, app_queues):
         """The driver's counts of the same program without wavetap."""
         program = os.path.join(os.path.dirname(self.wavetap), 'wavetap-soak-program')
@@ -100,6 +120,10 @@ class Quick(SoakTest):
         thrice = self.soak(*self.FORTY, '--rotations', '3')
         self.check_answer(thrice, 40, 10, 2 * MIB, rotations=3)
         self.check_constant(once, thrice)
+
+    def test_four_agents(self):
+        answer = self.soak('--agents', '4', '--contexts', '40', '--buffer', '2MiB,1MiB', '--app-queues', '5')
+        self.check_agents(answer, 4, 40, 5, 2 * MIB)
 
     def test_verify_agrees_and_some_contexts_have_no_instructions(self):
         answer = self.soak('--contexts', '9', '--buffer', '1MiB', '--app-queues', '3')
@@ -136,7 +160,8 @@ class Quick(SoakTest):
                                (('--rotations', 'x'), '--rotations'),
                                (('--window', '0'), '--window'),
                                (('--contexts', '100000', '--window', '1000000'), 'more than 100000000'),
-                               (('--gpu', 'soft:gfx90a,gfx90a'), 'soak uses one agent'),
+                               (('--gpu', 'soft:gfx90a,gfx90a', '--agents', '2'), 'several chips'),
+                               (('--agents', '17'), '17 is outside 1..16 (--agents)'),
                                (('--gpu', 'gfx9999'), 'gfx9999')):
             with self.subTest(options=options):
                 self.check(self.call('soak', *options), 2, error)
@@ -162,6 +187,10 @@ class Long(SoakTest):
         thrice = self.soak('--contexts', '400', *self.LARGE, '--rotations', '3', env=self.LIMITS)
         self.check_answer(thrice, 400, 100, GIB, rotations=3)
         self.check_constant(once, thrice)
+
+    def test_four_hundred_contexts_on_four_agents(self):
+        answer = self.soak('--agents', '4', '--contexts', '400', *self.LARGE, env=self.LIMITS)
+        self.check_agents(answer, 4, 400, 100, GIB)
 
     def test_two_thousand_contexts(self):
         few = self.soak('--contexts', '8', *self.LARGE, env=self.LIMITS)

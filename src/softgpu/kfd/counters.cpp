@@ -47,18 +47,39 @@ Owner owner_of_this_thread() {
     return Owner::kApplication;
 }
 
+namespace {
+
+std::string number(std::uint64_t value) {
+    return std::to_string(value);
+}
+
+std::string by_owner(const std::uint64_t (&created)[3]) {
+    return "{\"application\": " + number(created[0]) + ", \"runtime\": " + number(created[1]) +
+           ", \"wavetap\": " + number(created[2]) + "}";
+}
+
+std::string agent_json(const AgentCounters& agent) {
+    return "{\"queues_peak\": " + number(agent.queues_peak) +
+           ", \"queues_by_owner\": " + by_owner(agent.queues_created) +
+           ", \"queues_live\": " + number(agent.queues_live) +
+           ", \"vram_bytes\": " + number(agent.vram_bytes) +
+           ", \"vram_peak_bytes\": " + number(agent.vram_peak_bytes) + "}";
+}
+
+} // namespace
+
 std::string to_json(const Counters& c) {
-    const auto number = [](std::uint64_t value) { return std::to_string(value); };
+    std::string agents;
+    for (const AgentCounters& agent : c.agents)
+        agents += (agents.empty() ? "" : ", ") + agent_json(agent);
     return "{\"queues_peak\": " + number(c.queues_peak) +
-           ", \"queues_by_owner\": {\"application\": " + number(c.queues_created[0]) +
-           ", \"runtime\": " + number(c.queues_created[1]) +
-           ", \"wavetap\": " + number(c.queues_created[2]) +
-           "}, \"queues_live\": " + number(c.queues_live) +
+           ", \"queues_by_owner\": " + by_owner(c.queues_created) +
+           ", \"queues_live\": " + number(c.queues_live) +
            ", \"vram_bytes\": " + number(c.vram_bytes) +
            ", \"vram_peak_bytes\": " + number(c.vram_peak_bytes) +
            ", \"buffer_objects_peak\": " + number(c.buffer_objects_peak) +
            ", \"ioctls\": " + number(c.ioctls) + ", \"instructions\": " + number(c.instructions) +
-           ", \"clock\": " + number(c.clock) + "}\n";
+           ", \"clock\": " + number(c.clock) + ", \"agents\": [" + agents + "]}\n";
 }
 
 Result<void> write_counters(const std::string& folder, const Counters& counters) {

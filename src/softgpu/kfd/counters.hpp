@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace wavetap::softgpu::kfd {
 
@@ -15,6 +16,13 @@ enum class Owner : std::uint8_t { kApplication, kRuntime, kWavetap };
 /// By the outermost frame of this thread's stack that is not the C library, the C++ library, the
 /// loader or the software GPU itself: a thread of wavetap's own libraries is kWavetap.
 Owner owner_of_this_thread();
+
+/// What the driver counted on one agent.
+struct AgentCounters {
+    std::uint64_t queues_created[3] = {}; ///< by Owner
+    std::uint32_t queues_live = 0, queues_peak = 0;
+    std::uint64_t vram_bytes = 0, vram_peak_bytes = 0;
+};
 
 /// What the driver counted. A value; owner lock.
 struct Counters {
@@ -27,6 +35,7 @@ struct Counters {
     std::uint64_t ioctls = 0;
     std::uint64_t instructions = 0; ///< issued by all waves of all agents
     std::uint64_t clock = 0;        ///< furthest shader clock of an agent
+    std::vector<AgentCounters> agents;
 };
 
 std::string to_json(const Counters& counters);

@@ -125,6 +125,7 @@ int Driver::handle(unsigned long request, void* argument) {
 
 void Driver::save_counters() {
     if (config_.counters_folder.empty()) return;
+    const MutexLock lock(counters_mutex_);
     Counters counters;
     {
         const EngineHold hold(engine_.lock());
@@ -132,6 +133,11 @@ void Driver::save_counters() {
         counters.vram_bytes = memory_.vram_bytes();
         counters.vram_peak_bytes = memory_.vram_peak_bytes();
         counters.buffer_objects_peak = memory_.buffer_objects_peak();
+        counters.agents.resize(agents_.size());
+        for (unsigned i = 0; i < counters.agents.size(); ++i) {
+            counters.agents[i].vram_bytes = memory_.vram_bytes(i);
+            counters.agents[i].vram_peak_bytes = memory_.vram_peak_bytes(i);
+        }
     }
     counters.ioctls = ioctls_.load(std::memory_order_relaxed);
     if (auto saved = write_counters(config_.counters_folder, counters); !saved)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/mutex.hpp"
 #include "softgpu/kfd/config.hpp"
 #include "softgpu/kfd/counters.hpp"
 #include "softgpu/kfd/events.hpp"
@@ -81,6 +82,7 @@ class Driver {
     std::uint64_t event_page_handle_ WAVETAP_GUARDED_BY(engine_.lock()) = 0;
     std::atomic<std::uint64_t> ioctls_{0};     ///< only counted
     std::atomic<bool> counters_failed_{false}; ///< said once
+    Mutex counters_mutex_; ///< one writer of the file, and no older counts later
 };
 
 } // namespace wavetap::softgpu::kfd

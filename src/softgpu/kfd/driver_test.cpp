@@ -346,6 +346,7 @@ TEST_F(DriverTest, Counters_AreWrittenAtomically) {
     text << std::ifstream(path).rdbuf();
     EXPECT_THAT(text.str(), HasSubstr("\"queues_peak\": 2,"));
     EXPECT_THAT(text.str(), HasSubstr("\"queues_live\": 1,"));
+    EXPECT_THAT(text.str(), HasSubstr("\"agents\": [{\"queues_peak\": 2,"));
     EXPECT_THAT(text.str(), HasSubstr("{\"application\": 1, \"runtime\": 1, \"wavetap\": 0}"));
     EXPECT_THAT(text.str(), HasSubstr("\"instructions\": 42"));
     EXPECT_NE(access((path + ".new").c_str(), F_OK), 0);

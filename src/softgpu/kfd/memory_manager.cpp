@@ -38,7 +38,7 @@ void AgentSpace::remove(std::uint64_t va) {
 }
 
 MemoryManager::MemoryManager(DeviceFile& file, unsigned agents, std::uint64_t hbm_bytes)
-    : file_(file), hbm_bytes_(hbm_bytes), vram_used_(agents) {
+    : file_(file), hbm_bytes_(hbm_bytes), vram_used_(agents), vram_peaks_(agents) {
     for (unsigned i = 0; i < agents; ++i)
         spaces_.push_back(std::make_unique<AgentSpace>());
 }
@@ -91,6 +91,7 @@ int MemoryManager::allocate(unsigned agent, AllocMemoryArgs& args) {
         vram_used_[agent] += buffer.size;
         vram_total_ += buffer.size;
         vram_peak_ = std::max(vram_peak_, vram_total_);
+        vram_peaks_[agent] = std::max(vram_peaks_[agent], vram_used_[agent]);
     }
     args.handle = next_handle_++;
     buffers_.emplace(args.handle, buffer);

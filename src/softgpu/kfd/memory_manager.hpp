@@ -49,6 +49,8 @@ class MemoryManager {
 
     std::uint64_t vram_bytes() const { return vram_total_; } ///< now, all agents
     std::uint64_t vram_peak_bytes() const { return vram_peak_; }
+    std::uint64_t vram_bytes(unsigned agent) const { return vram_used_[agent]; }
+    std::uint64_t vram_peak_bytes(unsigned agent) const { return vram_peaks_[agent]; }
     std::uint64_t vram_free(unsigned agent) const { return hbm_bytes_ - vram_used_[agent]; }
     std::uint64_t buffer_objects_peak() const { return objects_peak_; }
 
@@ -67,7 +69,7 @@ class MemoryManager {
     DeviceFile& file_;
     std::uint64_t hbm_bytes_;
     std::vector<std::unique_ptr<AgentSpace>> spaces_;
-    std::vector<std::uint64_t> vram_used_; ///< by agent
+    std::vector<std::uint64_t> vram_used_, vram_peaks_; ///< by agent
     std::map<std::uint64_t, Buffer> buffers_;
     std::uint64_t next_handle_ = 1;
     std::uint64_t vram_total_ = 0;

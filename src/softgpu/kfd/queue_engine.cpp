@@ -183,6 +183,11 @@ int QueueEngine::create_queue(unsigned agent, CreateQueueArgs& args, Owner owner
         counters_.queues_live = static_cast<std::uint32_t>(queues_.size());
         counters_.queues_peak = std::max(counters_.queues_peak, counters_.queues_live);
         ++counters_.queues_created[static_cast<int>(owner)];
+        counters_.agents.resize(agents_.size());
+        AgentCounters& counted = counters_.agents[agent];
+        counted.queues_live = a.queues;
+        counted.queues_peak = std::max(counted.queues_peak, counted.queues_live);
+        ++counted.queues_created[static_cast<int>(owner)];
         start_thread();
     }
     wake();
@@ -207,6 +212,7 @@ int QueueEngine::destroy_queue(std::uint32_t id) {
     agent.chip->destroy_queue(it->second.chip_queue);
     agent.slots[it->second.slot] = false;
     --agent.queues;
+    counters_.agents[it->second.agent].queues_live = agent.queues;
     queues_.erase(it);
     counters_.queues_live = static_cast<std::uint32_t>(queues_.size());
     source_.flush();
