@@ -30,6 +30,9 @@ Result<SoftwareGpu> parse_gpu(const std::string& text) {
     gpu.text = text;
     for (std::string_view chip : split(std::string_view(text), ',')) {
         if (chip.starts_with(kPrefix)) chip.remove_prefix(kPrefix.size());
+        if (chip.empty())
+            return Error{ErrorCode::kInvalidArgument, "'" + text + "' names no chip", "--gpu",
+                         kExample};
         if (const Result<softgpu::ChipSpec> spec = softgpu::chip_spec(chip); !spec) {
             Error error = spec.error();
             error.where = "--gpu";
@@ -37,9 +40,6 @@ Result<SoftwareGpu> parse_gpu(const std::string& text) {
         }
         gpu.chips.emplace_back(chip);
     }
-    if (gpu.chips.empty())
-        return Error{ErrorCode::kInvalidArgument, "'" + text + "' names no chip", "--gpu",
-                     kExample};
     return gpu;
 }
 
