@@ -26,13 +26,13 @@ Result<SoftwareGpu> parse_gpu(const std::string& text) {
     if (!text.starts_with(kPrefix))
         return Error{ErrorCode::kInvalidArgument, "'" + text + "' is not a software GPU", "--gpu",
                      kExample};
+    if (text == kPrefix)
+        return Error{ErrorCode::kInvalidArgument, "'" + text + "' names no chip", "--gpu",
+                     kExample};
     SoftwareGpu gpu;
     gpu.text = text;
     for (std::string_view chip : split(std::string_view(text), ',')) {
         if (chip.starts_with(kPrefix)) chip.remove_prefix(kPrefix.size());
-        if (chip.empty())
-            return Error{ErrorCode::kInvalidArgument, "'" + text + "' names no chip", "--gpu",
-                         kExample};
         if (const Result<softgpu::ChipSpec> spec = softgpu::chip_spec(chip); !spec) {
             Error error = spec.error();
             error.where = "--gpu";
