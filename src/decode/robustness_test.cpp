@@ -3,7 +3,9 @@
 #include "code/code_object.hpp"
 #include "decode/elf_source.hpp"
 #include "decode/engine.hpp"
+#include "decode/mutate_for_test.hpp"
 #include "sqtt/gfx9_writer.hpp"
+#include "sqtt/rdna_writer.hpp"
 #include "sqtt/test_data.hpp"
 
 #include <gtest/gtest.h>
@@ -15,64 +17,9 @@
 namespace wavetap::decode {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-
-class Random {
-  public:
-    explicit Random(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ULL + 1) {}
-    std::uint64_t next() {
-        state_ ^= state_ << 13;
-        state_ ^= state_ >> 7;
-        state_ ^= state_ << 17;
-        return state_;
-    }
-    std::size_t below(std::size_t limit) { return limit == 0 ? 0 : next() % limit; }
-
-  private:
-    std::uint64_t state_;
-};
-
-Bytes mutate(const Bytes& original, unsigned kind, Random& random) {
-    Bytes out = original;
-    const std::size_t size = out.size();
-    const std::size_t at = random.below(size);
-    const std::size_t length = std::min<std::size_t>(random.below(256) + 1, size - at);
-    const auto begin = out.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto end = begin + static_cast<std::ptrdiff_t>(length);
-    switch (kind % 9) {
-    case 0:
-        out.resize(at);
-        break;
-    case 1:
-    case 2:
-        for (std::size_t n = kind % 9 == 1 ? random.below(8) + 1 : 64; n > 0; --n)
-            out[random.below(size)] ^= static_cast<std::byte>(1U << random.below(8));
-        break;
-    case 3:
-        for (auto it = begin; it != end; ++it)
-            *it = static_cast<std::byte>(random.next());
-        break;
-    case 4:
-        out.erase(begin, end);
-        break;
-    case 5: {
-        const Bytes copy(begin, end);
-        out.insert(begin, copy.begin(), copy.end());
-        break;
-    }
-    case 6:
-        for (std::size_t i = 0; i < 8 && i < size; ++i)
-            if (random.below(2) == 0) out[i] = static_cast<std::byte>(random.next());
-        break;
-    case 7:
-        std::fill(begin, end, std::byte{0});
-        break;
-    default:
-        std::fill(begin, end, std::byte{0xFF});
-        break;
-    }
-    return out;
-}
+using wavetap::test::Bytes;
+using wavetap::test::mutate;
+using wavetap::test::Random;
 
 /// Counts records, so that their number can be bounded.
 class CountingSink final : public RecordSink {
@@ -282,6 +229,101 @@ TEST(Robustness, LossInTheMiddleKeepsOccupancyAndIsLocated) {
     }
     EXPECT_TRUE(located);
 }
+
+TEST(Robustness, LossAtTheEndIsLocated) {
+    VectorSink sink;
+    sqtt::Gfx9Writer writer(sink);
+    writer.wave_start(10'000, {});
+    writer.misc(12'000, sqtt::Gfx9Misc::kPacketLost);
+    const auto records = decode_blob(sink.data, {});
+    ASSERT_TRUE(records);
+    ASSERT_EQ(records->waves.size(), 1U);
+    EXPECT_FALSE(records->waves[0].complete);
+    ASSERT_EQ(records->events.size(), 1U);
+    EXPECT_EQ(records->events[0].time + *records->clock_base, 12'000U);
+    EXPECT_EQ(records->events[0].offset_bytes, sink.data.size() - 2);
+}
+
+class RdnaLoss : public testing::TestWithParam<std::pair<sqtt::Generation, std::uint64_t>> {};
+
+/// Refuses what is written while `full`.
+class Refusing final : public sqtt::TokenSink {
+  public:
+    explicit Refusing(std::uint64_t header) : data(with_header(header)) {}
+    bool write(std::span<const std::byte> bytes) override {
+        if (full) return false;
+        data.insert(data.end(), bytes.begin(), bytes.end());
+        return true;
+    }
+    Bytes data;
+    bool full = false;
+};
+
+const Diagnostic* loss_in(const BlobRecords& records) {
+    for (const Diagnostic& diagnostic : records.diagnostics) {
+        if (std::string(diagnostic.kind) == "packets-lost") return &diagnostic;
+    }
+    return nullptr;
+}
+
+TEST_P(RdnaLoss, InTheMiddleKeepsOccupancyAndIsLocated) {
+    Refusing sink(GetParam().second);
+    sqtt::RdnaWriter writer(GetParam().first, sink);
+    const sqtt::RdnaWave far{.sa = 0, .wgp = 3, .simd = 1, .slot = 2};
+    const sqtt::RdnaWave other{.sa = 0, .wgp = 2, .simd = 1, .slot = 2};
+    ASSERT_TRUE(writer.wave_start(10'000, far, 127));
+    ASSERT_TRUE(writer.wave_start(10'004, other, 127));
+    const std::size_t before = sink.data.size();
+    sink.full = true;
+    ASSERT_FALSE(writer.wave_end(11'000, far));
+    sink.full = false;
+    ASSERT_TRUE(writer.wave_start(12'000, far, 127));
+    ASSERT_TRUE(writer.wave_end(13'000, far));
+    ASSERT_TRUE(writer.wave_end(13'004, other));
+    const auto records = decode_blob(sink.data, {});
+    ASSERT_TRUE(records);
+    ASSERT_EQ(records->waves.size(), 3U);
+    EXPECT_FALSE(records->waves[0].complete);
+    EXPECT_EQ(records->waves[0].end, 11'999U);
+    EXPECT_TRUE(records->waves[1].complete);
+    EXPECT_EQ(records->waves[1].end, 13'004U);
+    EXPECT_EQ(records->waves[2].start, 12'000U);
+    EXPECT_EQ(records->waves[2].end, 13'000U);
+    const Diagnostic* loss = loss_in(*records);
+    ASSERT_NE(loss, nullptr);
+    EXPECT_EQ(loss->count, 1U);
+    EXPECT_EQ(loss->first_time, 12'000U);
+    EXPECT_GE(loss->first_offset_bytes, before);
+    EXPECT_LT(loss->first_offset_bytes, sink.data.size());
+}
+
+TEST_P(RdnaLoss, AtTheEndIsLocated) {
+    Refusing sink(GetParam().second);
+    sqtt::RdnaWriter writer(GetParam().first, sink);
+    const sqtt::RdnaWave wave{.sa = 0, .wgp = 3, .simd = 1, .slot = 2};
+    ASSERT_TRUE(writer.wave_start(10'000, wave, 127));
+    ASSERT_TRUE(writer.packets_lost(31'962));
+    ASSERT_TRUE(writer.finish());
+    const auto records = decode_blob(sink.data, {});
+    ASSERT_TRUE(records);
+    ASSERT_EQ(records->waves.size(), 1U);
+    EXPECT_FALSE(records->waves[0].complete);
+    ASSERT_EQ(records->events.size(), 1U);
+    EXPECT_EQ(records->events[0].kind, EventKind::kPacketsLost);
+    EXPECT_EQ(records->events[0].time, 31'962U);
+    const Diagnostic* loss = loss_in(*records);
+    ASSERT_NE(loss, nullptr);
+    EXPECT_EQ(loss->first_time, 31'962U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Generations, RdnaLoss,
+                         testing::Values(std::pair(sqtt::Generation::kGfx10, kHeaders[1]),
+                                         std::pair(sqtt::Generation::kGfx11, kHeaders[3]),
+                                         std::pair(sqtt::Generation::kGfx12, kHeaders[4]),
+                                         std::pair(sqtt::Generation::kGfx1250, kHeaders[5])),
+                         [](const auto& param) {
+                             return std::string(sqtt::generation_name(param.param.first));
+                         });
 
 } // namespace
 } // namespace wavetap::decode

@@ -13,6 +13,7 @@ using code::LineClass;
 
 constexpr unsigned kMaxLinesWithoutToken = 1000;
 constexpr unsigned kLookAhead = 32;
+constexpr std::size_t kMaxWaitsInARow = 16;
 
 constexpr std::uint16_t bit(LineClass line_class) {
     return static_cast<std::uint16_t>(1U << static_cast<unsigned>(line_class));
@@ -162,6 +163,10 @@ unsigned Stitcher::run_length(const InstructionList& list, std::size_t i, PcRef 
 bool Stitcher::skips_barrier_wait(const InstructionList& list, const Cursor& cursor,
                                   const CodeLine& line, std::size_t i) {
     if (!line.has(CodeLine::kBarrierWait) || !header_.exclude_barrier_wait) return false;
+    // No code waits so often in a row; a wrong place may.
+    if (barrier_waits.size() >= kMaxWaitsInARow &&
+        barrier_waits[barrier_waits.size() - kMaxWaitsInARow].index == i)
+        return false;
     if (list.is(i, Category::kImmed)) {
         const PcRef next{cursor.pc.object, cursor.pc.address + line.size_bytes};
         const unsigned without = run_length(list, i, next, cursor.next_anchor_index);
@@ -245,33 +250,56 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
 
 namespace {
 
-// Takes [begin, end) out of the piece of the timeline that `begin` falls in, as waiting.
-void split_timeline(std::vector<TimelinePiece>& timeline, std::uint64_t wave_start,
-                    std::uint64_t begin, std::uint64_t end) {
-    std::uint64_t at = wave_start;
-    for (std::size_t i = 0; i < timeline.size(); ++i) {
-        const TimelinePiece piece = timeline[i];
-        if (begin >= at + piece.clocks) {
-            at += piece.clocks;
-            continue;
-        }
-        const std::uint64_t stop = std::min(end, at + piece.clocks);
-        if (begin < at || stop <= begin) return;
-        std::vector<TimelinePiece> parts;
-        if (begin > at) parts.push_back({piece.state, begin - at});
-        parts.push_back({WaveState::kWait, stop - begin});
-        if (at + piece.clocks > stop) parts.push_back({piece.state, at + piece.clocks - stop});
-        timeline[i] = parts[0];
-        timeline.insert(timeline.begin() + static_cast<std::ptrdiff_t>(i) + 1, parts.begin() + 1,
-                        parts.end());
-        return;
+/// Takes spans of time out of the pieces of a timeline that they begin in, as waiting. The spans
+/// come in order; one pass.
+class TimelineSplitter {
+  public:
+    TimelineSplitter(std::span<const TimelinePiece> in, std::uint64_t start) : in_(in), at_(start) {
+        out_.reserve(in.size() + 16);
+        load();
     }
-}
+    void wait(std::uint64_t begin, std::uint64_t end) {
+        while (!done_ && begin >= at_ + piece_.clocks)
+            pass();
+        if (done_ || begin < at_) return;
+        const std::uint64_t stop = std::min(end, at_ + piece_.clocks);
+        if (stop <= begin) return;
+        if (begin > at_) out_.push_back({piece_.state, begin - at_});
+        out_.push_back({WaveState::kWait, stop - begin});
+        piece_.clocks -= stop - at_;
+        at_ = stop;
+        if (piece_.clocks == 0) load();
+    }
+    std::vector<TimelinePiece> finish() {
+        while (!done_)
+            pass();
+        return std::move(out_);
+    }
+
+  private:
+    void load() {
+        done_ = next_ == in_.size();
+        if (!done_) piece_ = in_[next_++];
+    }
+    void pass() {
+        out_.push_back(piece_);
+        at_ += piece_.clocks;
+        load();
+    }
+
+    std::span<const TimelinePiece> in_;
+    std::size_t next_ = 0;
+    TimelinePiece piece_; ///< what is left of the piece that begins at `at_`
+    std::uint64_t at_;
+    std::vector<TimelinePiece> out_;
+    bool done_ = false;
+};
 
 } // namespace
 
 void Stitcher::insert_waits(InstructionList& list, std::vector<TimelinePiece>& timeline,
                             std::uint64_t wave_start) {
+    TimelineSplitter splitter(timeline, wave_start);
     InstructionList out;
     std::vector<PcRef> out_pcs;
     std::vector<std::uint8_t> out_has;
@@ -293,12 +321,13 @@ void Stitcher::insert_waits(InstructionList& list, std::vector<TimelinePiece>& t
             out_pcs.push_back({object, barrier_waits[wait].pc});
             out_has.push_back(1);
             ++placed;
-            split_timeline(timeline, wave_start, begin, list.times[i]);
+            splitter.wait(begin, list.times[i]);
         }
         out.push(list.times[i], list.categories[i], list.durations[i], list.stalls[i]);
         out_pcs.push_back(pcs[i]);
         out_has.push_back(has_pc[i]);
     }
+    timeline = splitter.finish();
     list = std::move(out);
     pcs = std::move(out_pcs);
     has_pc = std::move(out_has);
