@@ -190,12 +190,27 @@ WAVETAP_API wavetap_status wavetap_context_configure(wavetap_session* session,
  */
 WAVETAP_API wavetap_status wavetap_context_start(wavetap_session* session, wavetap_context context);
 /**
- * Disarms and delivers, on all agents of the context at the same time. On return the stop packet has retired, the handler was called for everything,
- * and will not be called again for this run. A context that does not run: success. After any error
- * but WOULD_DEADLOCK, BUSY and NOT_FOUND the run is over and data may be missing. Errors: also
- * TIMEOUT (10 s for the GPU, 30 s a copy), UNAVAILABLE.
+ * Disarms and delivers, on all agents of the context at the same time. On return the stop packet has
+ * retired, the handler was called for everything, and will not be called again for this run. A context
+ * that does not run: success. After any error but WOULD_DEADLOCK, BUSY and NOT_FOUND the run is over
+ * and data may be missing. Errors: also TIMEOUT (10 s for the GPU, 30 s a copy), UNAVAILABLE.
  */
 WAVETAP_API wavetap_status wavetap_context_stop(wavetap_session* session, wavetap_context context);
+
+/** What became of an asynchronous stop. Must return; must not throw. */
+typedef void (*wavetap_stop_handler)(wavetap_context context, wavetap_status status, void* user);
+/**
+ * Asks for wavetap_context_stop() on wavetap's own thread of the agent and returns at once, so it may
+ * be called from chunk handlers and stop handlers, too. After SUCCESS \p handler (may be null) is called
+ * exactly once on that thread, after the run's last chunk, with the status of the stop (BUSY: another
+ * thread stops the context, and its call has not returned yet);
+ * wavetap_last_error() has the words there. It follows the rules of chunk handlers, except that start,
+ * stop and destroy are carried out in it. Session close waits for it. Errors: NOT_FOUND, WRONG_STATE
+ * (not configured, or the session closes), LIMIT; then the handler is not called.
+ */
+WAVETAP_API wavetap_status wavetap_context_stop_async(wavetap_session* session,
+                                                      wavetap_context context,
+                                                      wavetap_stop_handler handler, void* user);
 /** \p running becomes 1 or 0. Errors: NOT_FOUND. */
 WAVETAP_API wavetap_status wavetap_context_is_running(wavetap_session* session,
                                                       wavetap_context context, int* running);

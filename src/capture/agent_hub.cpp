@@ -163,8 +163,9 @@ void AgentHub::Core::serve(HubRequest* request) {
     bool orphan = false; // a start whose client left: nobody holds the token
     {
         MutexLock lock(mutex);
-        orphan =
-            request->abandoned && request->kind == HubRequest::Kind::kStart && answer.has_value();
+        orphan = request->abandoned && answer.has_value() &&
+                 (request->kind == HubRequest::Kind::kStart ||
+                  request->kind == HubRequest::Kind::kOpenLeases);
         if (!orphan) {
             if (request->abandoned) {
                 recycle(request);
@@ -176,7 +177,10 @@ void AgentHub::Core::serve(HubRequest* request) {
         }
     }
     if (!orphan) return;
-    (void)do_stop(request->run, false);
+    if (request->kind == HubRequest::Kind::kStart)
+        (void)do_stop(request->run, false);
+    else
+        do_close_leases();
     MutexLock lock(mutex);
     recycle(request);
 }
@@ -194,7 +198,7 @@ void AgentHub::Core::thread_main() {
                 return first != nullptr || cancelled_run != 0 || closing || lease_work() ||
                        (state == HubState::kRunning && marks_wanted > marked);
             };
-            work.wait_until(mutex, clock.now() + std::chrono::hours(1), pending);
+            work.wait_until(mutex, next_look(), pending);
             cancel = std::exchange(cancelled_run, 0);
             marks = state == HubState::kRunning && marks_wanted > marked;
             lease_step = lease_work();

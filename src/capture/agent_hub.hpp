@@ -44,6 +44,13 @@ class RunningTrace {
     std::uint64_t run_ = 0;
 };
 
+/// How far the GPU has come with a lease whose turn it is.
+enum class LeaseProgress : std::uint8_t {
+    kBeforeStart, ///< the start stream has not retired
+    kDispatch,    ///< the dispatch is executed, as long as it takes
+    kBeforeStop,  ///< the dispatch is done, the stop stream has not retired
+};
+
 /// Who traces single dispatches. Called on the hub's thread, without a lock; must not wait. `lease`
 /// is what lease() was given.
 class LeaseClient {
@@ -54,6 +61,12 @@ class LeaseClient {
     virtual void lease_ready(void* lease, const Result<void>& armed) = 0;
     /// The lease is over; of an armed one every chunk was delivered. The last word about a lease.
     virtual void lease_ended(void* lease, const Result<RunSummary>& summary) = 0;
+    /// Asked now and then between the two.
+    virtual LeaseProgress lease_progress(void* lease) = 0;
+    /// A start or stop stream did not retire in time: the leases are closed, each was told to have
+    /// ended, and none is taken any more. Let every dispatch go that waits for its turn; all streams
+    /// do nothing.
+    virtual void leases_failed(const Error& reason) = 0;
 };
 
 /// Owner of everything heavy of one agent: one queue, the output slots, landing and command memory,
@@ -84,7 +97,9 @@ class AgentHub {
     /// Errors: kBusy at once when a context runs or another owner has leases; those of start().
     Result<LeaseStreams> open_leases(std::uint32_t owner_context, LeaseClient& client);
     /// Puts a lease behind all others. Never waits. Call it when the GPU has come to the dispatch, so
-    /// that no lease waits for one behind it. Errors: kWrongState (no leases are open, or closing).
+    /// that no lease waits for one behind it. From its turn on, the start stream must retire within
+    /// HubLimits::start, and the stop stream within HubLimits::stop after the dispatch is done; else
+    /// the hub fails. Errors: kWrongState (no leases are open, or closing).
     Result<void> lease(void* lease, const RunRequest& request);
     /// The stop stream of the lease whose turn it is has retired. Never waits.
     void lease_retired(void* lease);
@@ -92,8 +107,10 @@ class AgentHub {
     /// disarmed through the hub's own queue. Never waits.
     void lease_lost(void* lease);
     /// No more leases; waits for those that are left, ends the rest with an error, gives the agent
-    /// back. `packets_left`: the GPU may still execute the streams, so their memory is never freed. Errors: kTimeout (some were left: what the GPU may still execute does nothing);
-    /// kWrongState (not the owner); kWouldDeadlock (from the hub's thread).
+    /// back. With `packets_left` nothing is waited for: the GPU may still execute the streams, so
+    /// their memory is never freed. Errors: kTimeout (some were left: what the GPU may still execute
+    /// does nothing); kWrongState (not the owner, or the leases failed); kWouldDeadlock (from the
+    /// hub's thread).
     Result<void> close_leases(std::uint64_t owner, bool packets_left);
 
     /// Runs `job` on the hub's thread, after what was asked for earlier; start() and

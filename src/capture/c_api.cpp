@@ -297,6 +297,19 @@ wavetap_status wavetap_context_stop(wavetap_session* session, wavetap_context co
     });
 }
 
+wavetap_status wavetap_context_stop_async(wavetap_session* session, wavetap_context context,
+                                          wavetap_stop_handler handler, void* user) {
+    return guarded([&]() -> Result<void> {
+        if (session == nullptr) return null_argument("session");
+        return session->session->stop_async(
+            {context.handle}, [context, handler, user](const Result<RunSummary>& stopped) {
+                const wavetap_status status =
+                    stopped ? WAVETAP_STATUS_SUCCESS : report(stopped.error());
+                if (handler != nullptr) handler(context, status, user);
+            });
+    });
+}
+
 wavetap_status wavetap_context_is_running(wavetap_session* session, wavetap_context context,
                                           int* running) {
     return guarded([&]() -> Result<void> {

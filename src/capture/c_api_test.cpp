@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
+#include <future>
+#include <string>
 #include <vector>
 
 namespace wavetap::capture {
@@ -147,6 +150,105 @@ TEST_F(CApiTest, OlderAndShorterStructsAreAccepted) {
     std::uint32_t count = 0;
     EXPECT_EQ(wavetap_agent_count(session_, &count), WAVETAP_STATUS_SUCCESS);
     EXPECT_EQ(count, 1u);
+}
+
+struct Stopped {
+    wavetap_session* session = nullptr;
+    const Got* got = nullptr;
+    std::vector<wavetap_status> statuses; ///< hub thread until the session is closed
+    std::vector<std::size_t> chunks_before;
+    std::vector<wavetap_status> inside;
+    std::string words;
+    std::promise<void> called;
+};
+void stopped(wavetap_context context, wavetap_status status, void* user) {
+    auto* out = static_cast<Stopped*>(user);
+    out->statuses.push_back(status);
+    out->chunks_before.push_back(out->got->chunks.size());
+    if (status != WAVETAP_STATUS_SUCCESS) out->words = wavetap_last_error();
+    out->inside = {wavetap_context_start(out->session, context),
+                   wavetap_context_stop(out->session, context),
+                   wavetap_session_close(out->session)};
+    out->called.set_value();
+}
+
+bool comes(std::promise<void>& promise) {
+    return promise.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready;
+}
+
+TEST_F(CApiTest, StopAsyncComesAfterTheLastChunk) {
+    gpu_.wptr = 10;
+    const wavetap_context context = make();
+    Stopped out;
+    out.session = session_;
+    out.got = &got_;
+    wavetap_context bare{};
+    ASSERT_EQ(wavetap_context_create(session_, &bare), WAVETAP_STATUS_SUCCESS);
+    EXPECT_EQ(wavetap_context_stop_async(nullptr, context, stopped, &out),
+              WAVETAP_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(wavetap_context_stop_async(session_, {12345}, stopped, &out),
+              WAVETAP_STATUS_NOT_FOUND);
+    EXPECT_EQ(wavetap_context_stop_async(session_, bare, stopped, &out),
+              WAVETAP_STATUS_WRONG_STATE);
+
+    ASSERT_EQ(wavetap_context_start(session_, context), WAVETAP_STATUS_SUCCESS);
+    ASSERT_EQ(wavetap_context_stop_async(session_, context, stopped, &out), WAVETAP_STATUS_SUCCESS);
+    ASSERT_TRUE(comes(out.called));
+    // Nothing runs any more, and nobody has to be told.
+    ASSERT_EQ(wavetap_context_stop_async(session_, context, nullptr, nullptr),
+              WAVETAP_STATUS_SUCCESS);
+    ASSERT_EQ(wavetap_session_close(session_), WAVETAP_STATUS_SUCCESS);
+    session_ = nullptr;
+    EXPECT_EQ(out.statuses, std::vector<wavetap_status>{WAVETAP_STATUS_SUCCESS});
+    EXPECT_EQ(out.chunks_before, std::vector<std::size_t>{1});
+    EXPECT_EQ(out.inside,
+              (std::vector<wavetap_status>{WAVETAP_STATUS_SUCCESS, WAVETAP_STATUS_SUCCESS,
+                                           WAVETAP_STATUS_WOULD_DEADLOCK}));
+    EXPECT_EQ(got_.chunks.size(), 2u); // of the run inside, too
+}
+
+void stop_another(const wavetap_chunk* chunk, void* user) {
+    auto* out = static_cast<Stopped*>(user);
+    out->inside.push_back(wavetap_context_stop_async(
+        out->session, chunk->context,
+        [](wavetap_context, wavetap_status status, void* data) {
+            static_cast<Stopped*>(data)->statuses.push_back(status);
+        },
+        user));
+}
+
+TEST_F(CApiTest, StopAsyncFromAChunkHandlerIsTaken) {
+    Stopped out;
+    out.session = session_;
+    out.got = &got_;
+    wavetap_context context{};
+    ASSERT_EQ(wavetap_context_create(session_, &context), WAVETAP_STATUS_SUCCESS);
+    ASSERT_EQ(wavetap_context_configure(session_, context, 0, &parameters_, stop_another, &out),
+              WAVETAP_STATUS_SUCCESS);
+    ASSERT_EQ(wavetap_context_start(session_, context), WAVETAP_STATUS_SUCCESS);
+    ASSERT_EQ(wavetap_context_stop(session_, context), WAVETAP_STATUS_SUCCESS);
+    ASSERT_EQ(wavetap_session_close(session_), WAVETAP_STATUS_SUCCESS);
+    session_ = nullptr;
+    EXPECT_EQ(out.inside, std::vector<wavetap_status>{WAVETAP_STATUS_SUCCESS});
+    // Whether that stop had returned is a matter of two threads.
+    ASSERT_EQ(out.statuses.size(), 1u);
+    EXPECT_TRUE(out.statuses[0] == WAVETAP_STATUS_SUCCESS || out.statuses[0] == WAVETAP_STATUS_BUSY)
+        << out.statuses[0];
+}
+
+TEST_F(CApiTest, StopAsyncTellsWhyItFailed) {
+    const wavetap_context context = make();
+    Stopped out;
+    out.session = session_;
+    out.got = &got_;
+    ASSERT_EQ(wavetap_context_start(session_, context), WAVETAP_STATUS_SUCCESS);
+    gpu_.calls[FakeGpu::kWait] = 0;
+    gpu_.fail_at[FakeGpu::kWait] = 1;
+    ASSERT_EQ(wavetap_context_stop_async(session_, context, stopped, &out), WAVETAP_STATUS_SUCCESS);
+    ASSERT_EQ(wavetap_session_close(session_), WAVETAP_STATUS_SUCCESS);
+    session_ = nullptr;
+    EXPECT_EQ(out.statuses, std::vector<wavetap_status>{WAVETAP_STATUS_UNAVAILABLE});
+    EXPECT_NE(out.words.find("trace stop did not complete"), std::string::npos) << out.words;
 }
 
 TEST_F(CApiTest, CloseDeliversWhatRuns) {

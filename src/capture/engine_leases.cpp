@@ -82,11 +82,7 @@ Result<void> HubEngine::begin_lease(const RunRequest& request, const SlotPlan& p
     return {};
 }
 
-Result<RunSummary> HubEngine::end_lease(bool retired) {
-    Result<void> outcome;
-    if (!retired)
-        outcome = Error{ErrorCode::kUnavailable, "the dispatch's queue ended before its trace did",
-                        "", ""};
+Result<RunSummary> HubEngine::end_lease(Result<void> outcome) {
     auto summary = finish_run(std::move(outcome), true);
     clear_lease_streams();
     // At once, since nobody may ever start again; if it fails, the next start tries again.

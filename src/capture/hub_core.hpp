@@ -5,7 +5,9 @@
 #include "base/mutex.hpp"
 #include "capture/agent_hub.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -93,6 +95,9 @@ struct AgentHub::Core {
     bool lease_over WAVETAP_GUARDED_BY(mutex) = false; ///< the active one's stop has retired
     bool admitting WAVETAP_GUARDED_BY(mutex) = false;
     bool packets_left WAVETAP_GUARDED_BY(mutex) = true; ///< unless the owner says otherwise
+    // Of the active lease: what it is to retire next, until when, and when to look again.
+    LeaseProgress lease_progress WAVETAP_GUARDED_BY(mutex) = LeaseProgress::kBeforeStart;
+    TimePoint lease_deadline WAVETAP_GUARDED_BY(mutex), lease_look WAVETAP_GUARDED_BY(mutex);
     LeaseStreams lease_streams WAVETAP_GUARDED_BY(mutex);
 
     bool on_thread() const { return thread_id.load() == std::this_thread::get_id(); }
@@ -146,13 +151,23 @@ struct AgentHub::Core {
 
     bool lease_work() const WAVETAP_REQUIRES(mutex) {
         if (state != HubState::kLeasing) return false;
-        return !lost_leases.empty() || lease_over || (!active_lease && !leases.empty());
+        return !lost_leases.empty() || lease_over || (!active_lease && !leases.empty()) ||
+               (active_lease && clock.now() >= lease_look);
+    }
+    /// When the hub's thread has to wake up although nobody calls.
+    TimePoint next_look() const WAVETAP_REQUIRES(mutex) {
+        const TimePoint idle = clock.now() + std::chrono::hours(1);
+        return state == HubState::kLeasing && active_lease ? std::min(idle, lease_look) : idle;
     }
     Result<LeaseStreams> do_open_leases() WAVETAP_EXCLUDES(mutex);
     void do_close_leases() WAVETAP_EXCLUDES(mutex);
     void do_leases() WAVETAP_EXCLUDES(mutex);
     void begin_lease(const HubLease& lease) WAVETAP_EXCLUDES(mutex);
-    void end_lease(bool retired) WAVETAP_EXCLUDES(mutex);
+    /// `outcome`: the stop stream has retired, or why it will not.
+    void end_lease(Result<void> outcome) WAVETAP_EXCLUDES(mutex);
+    void watch_lease(LeaseProgress progress) WAVETAP_REQUIRES(mutex);
+    void look_at_lease() WAVETAP_EXCLUDES(mutex);
+    void end_all_leases(const Error& reason, bool packets_may_run) WAVETAP_EXCLUDES(mutex);
     void drop_lost_leases() WAVETAP_EXCLUDES(mutex);
 
     Result<std::uint64_t> reserve(std::uint32_t context) WAVETAP_EXCLUDES(mutex);

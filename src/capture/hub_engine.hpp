@@ -46,9 +46,9 @@ class HubEngine {
     /// lets the GPU execute start and stop; nothing is waited for. After an error the streams do
     /// nothing. Errors: those of start(). Preconditions: open_leases() succeeded, no run.
     Result<void> begin_lease(const RunRequest& request, const SlotPlan& plan, std::uint64_t run);
-    /// As stop(), once the stop stream has retired, or (`retired` false) will not; then the trace
-    /// unit is disarmed through the hub's own queue. Precondition: begin_lease() succeeded.
-    Result<RunSummary> end_lease(bool retired);
+    /// As stop(), once the stop stream has retired. With an error in `outcome` it will not; then the
+    /// trace unit is disarmed through the hub's own queue. Precondition: begin_lease() succeeded.
+    Result<RunSummary> end_lease(Result<void> outcome);
     /// The streams do nothing from now on. With `abandoned` the GPU may still read them: their
     /// memory is never freed. Precondition: no run.
     void close_leases(bool abandoned);

@@ -34,7 +34,8 @@ void AgentHub::Core::do_leases() {
         over = active_lease && lease_over;
         lease_over = false;
     }
-    if (over) end_lease(true);
+    if (over) end_lease({});
+    look_at_lease();
     std::optional<HubLease> next;
     {
         MutexLock lock(mutex);
@@ -67,9 +68,56 @@ void AgentHub::Core::begin_lease(const HubLease& lease) {
         client = lease_client;
     }
     client->lease_ready(lease.id, armed);
+    MutexLock lock(mutex);
+    watch_lease(LeaseProgress::kBeforeStart);
 }
 
-void AgentHub::Core::end_lease(bool retired) {
+void AgentHub::Core::watch_lease(LeaseProgress progress) {
+    const HubLimits& limits = options.engine.limits;
+    lease_progress = progress;
+    if (progress == LeaseProgress::kBeforeStart)
+        lease_deadline = clock.deadline_after(limits.start);
+    if (progress == LeaseProgress::kDispatch) lease_deadline = TimePoint::max();
+    if (progress == LeaseProgress::kBeforeStop) lease_deadline = clock.deadline_after(limits.stop);
+    lease_look = std::min(lease_deadline, clock.deadline_after(limits.stop / 4));
+}
+
+void AgentHub::Core::look_at_lease() {
+    LeaseClient* client = nullptr;
+    void* id = nullptr;
+    {
+        MutexLock lock(mutex);
+        if (!active_lease || lease_over || clock.now() < lease_look) return;
+        client = lease_client;
+        id = active_lease->id;
+    }
+    const LeaseProgress progress = client->lease_progress(id);
+    const char* stream = nullptr;
+    {
+        MutexLock lock(mutex);
+        if (progress > lease_progress) {
+            watch_lease(progress);
+            return;
+        }
+        if (lease_over) return;
+        if (clock.now() < lease_deadline) {
+            lease_look =
+                std::min(lease_deadline, clock.deadline_after(options.engine.limits.stop / 4));
+            return;
+        }
+        stream = lease_progress == LeaseProgress::kBeforeStart ? "start" : "stop";
+        ++statistics_client_misses;
+        change(HubEvent::kStop);
+    }
+    const Error reason{ErrorCode::kTimeout,
+                       std::string("the trace ") + stream +
+                           " in a queue of the application was not executed in time",
+                       "dispatch mode", "no dispatch is traced any more"};
+    end_all_leases(reason, true);
+    client->leases_failed(reason);
+}
+
+void AgentHub::Core::end_lease(Result<void> outcome) {
     bool armed = false;
     {
         MutexLock lock(mutex);
@@ -78,7 +126,7 @@ void AgentHub::Core::end_lease(bool retired) {
     Result<RunSummary> summary = RunSummary{};
     if (armed) {
         in_handler = true;
-        summary = engine.end_lease(retired);
+        summary = engine.end_lease(std::move(outcome));
         in_handler = false;
     }
     LeaseClient* client = nullptr;
@@ -97,7 +145,7 @@ void AgentHub::Core::end_lease(bool retired) {
 }
 
 void AgentHub::Core::drop_lost_leases() {
-    bool active_lost = false;
+    bool active_lost = false, over = false;
     std::vector<void*> dropped;
     LeaseClient* client = nullptr;
     {
@@ -112,9 +160,11 @@ void AgentHub::Core::drop_lost_leases() {
             dropped.push_back(lost);
             leases.erase(queued);
         }
-        if (active_lost) lease_over = false;
+        if (active_lost) over = std::exchange(lease_over, false);
     }
-    if (active_lost) end_lease(false);
+    const Error ended{ErrorCode::kUnavailable, "the dispatch's queue ended before its trace did",
+                      "", ""};
+    if (active_lost) end_lease(over ? Result<void>() : Result<void>(ended));
     for (void* lost : dropped)
         client->lease_ended(lost,
                             Error{ErrorCode::kUnavailable,
@@ -124,27 +174,34 @@ void AgentHub::Core::drop_lost_leases() {
 }
 
 void AgentHub::Core::do_close_leases() {
-    bool active = false, abandoned = false;
+    bool left = true;
+    {
+        MutexLock lock(mutex);
+        if (state != HubState::kLeasing) return;
+        left = std::exchange(packets_left, true);
+        change(HubEvent::kStop);
+    }
+    end_all_leases({ErrorCode::kTimeout, "the trace ended before the dispatch did", "", ""}, left);
+}
+
+void AgentHub::Core::end_all_leases(const Error& reason, bool packets_may_run) {
+    bool active = false, over = false;
     std::deque<HubLease> left;
     LeaseClient* client = nullptr;
     {
         MutexLock lock(mutex);
-        if (state != HubState::kLeasing) return;
         admitting = false;
         active = active_lease.has_value();
-        lease_over = false;
+        over = std::exchange(lease_over, false);
         lost_leases.clear();
         left = std::exchange(leases, {});
-        abandoned = std::exchange(packets_left, true) || active || !left.empty();
         client = lease_client;
-        change(HubEvent::kStop);
     }
-    if (active) end_lease(false);
+    if (active) end_lease(over ? Result<void>() : Result<void>(reason));
     // What was not told to be over may still be executed.
-    engine.close_leases(abandoned);
+    engine.close_leases(packets_may_run || (active && !over) || !left.empty());
     for (const HubLease& lease : left)
-        client->lease_ended(lease.id, Error{ErrorCode::kTimeout,
-                                            "the trace ended before the dispatch's turn", "", ""});
+        client->lease_ended(lease.id, reason);
     MutexLock lock(mutex);
     take_statistics();
     change(engine.gpu_lost() ? HubEvent::kGpuLost : HubEvent::kDrained);
@@ -210,7 +267,9 @@ Result<void> AgentHub::close_leases(std::uint64_t owner, bool packets_left) {
     core.admitting = false;
     core.packets_left = packets_left;
     const bool drained = core.answered.wait_until(
-        core.mutex, core.clock.deadline_after(core.options.engine.limits.drain),
+        core.mutex,
+        packets_left ? core.clock.now()
+                     : core.clock.deadline_after(core.options.engine.limits.drain),
         [&]() WAVETAP_REQUIRES(core.mutex) {
             return core.leases.empty() && !core.active_lease && core.lost_leases.empty();
         });

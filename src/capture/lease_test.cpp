@@ -24,7 +24,9 @@ class Queues final : public LeaseClient {
     FakeBackend* gpu = nullptr;
     AgentHub* hub = nullptr;
     LeaseStreams streams;
-    bool retires = true; ///< set before the first lease
+    std::atomic<bool> retires{true};
+    std::atomic<LeaseProgress> progress{LeaseProgress::kDispatch}; ///< of one that does not retire
+    std::atomic<int> failures{0};
 
     void lease_ready(void* lease, const Result<void>& armed) override {
         EXPECT_TRUE(gpu->run(streams.start));
@@ -43,6 +45,30 @@ class Queues final : public LeaseClient {
         ended_.push_back(lease);
         good_.push_back(summary.has_value());
         changed_.notify_all();
+    }
+    LeaseProgress lease_progress(void*) override {
+        MutexLock lock(mutex_);
+        ++looks_;
+        changed_.notify_all();
+        return progress;
+    }
+    bool wait_looks(int count) {
+        MutexLock lock(mutex_);
+        return changed_.wait_until(mutex_,
+                                   std::chrono::steady_clock::now() + std::chrono::seconds(30),
+                                   [&]() WAVETAP_REQUIRES(mutex_) { return looks_ >= count; });
+    }
+    void leases_failed(const Error& reason) override {
+        EXPECT_EQ(reason.code, ErrorCode::kTimeout);
+        MutexLock lock(mutex_);
+        ++failures;
+        changed_.notify_all();
+    }
+    bool wait_failed() {
+        MutexLock lock(mutex_);
+        return changed_.wait_until(mutex_,
+                                   std::chrono::steady_clock::now() + std::chrono::seconds(30),
+                                   [&]() WAVETAP_REQUIRES(mutex_) { return failures != 0; });
     }
     bool wait_ready(std::size_t count) {
         MutexLock lock(mutex_);
@@ -76,6 +102,7 @@ class Queues final : public LeaseClient {
   private:
     Mutex mutex_;
     CondVar changed_;
+    int looks_ WAVETAP_GUARDED_BY(mutex_) = 0;
     std::vector<void*> ready_ WAVETAP_GUARDED_BY(mutex_), ended_ WAVETAP_GUARDED_BY(mutex_);
     std::vector<bool> armed_ WAVETAP_GUARDED_BY(mutex_), good_ WAVETAP_GUARDED_BY(mutex_);
 };
@@ -96,6 +123,7 @@ class LeaseTest : public ::testing::Test {
     void SetUp() override {
         AgentHub::Options options;
         options.engine.topology = topology_;
+        options.engine.limits.start = std::chrono::milliseconds(100);
         options.engine.limits.stop = std::chrono::milliseconds(100);
         options.engine.limits.drain = std::chrono::milliseconds(100);
         auto backend = std::make_unique<FakeBackend>(gpu_);
@@ -214,6 +242,7 @@ TEST_F(LeaseTest, BothModesFromManyThreads_NeverOverlap) {
                     if (!run) continue;
                     if (holders.fetch_add(1) != 0) ++overlaps;
                     ++won;
+                    std::this_thread::yield();
                     holders.fetch_sub(1);
                     EXPECT_TRUE(run->stop());
                 } else {
@@ -221,6 +250,7 @@ TEST_F(LeaseTest, BothModesFromManyThreads_NeverOverlap) {
                     if (!streams) continue;
                     if (holders.fetch_add(1) != 0) ++overlaps;
                     ++won;
+                    std::this_thread::yield();
                     holders.fetch_sub(1);
                     EXPECT_TRUE(hub_->close_leases(streams->owner, false));
                 }
@@ -286,6 +316,140 @@ TEST_F(LeaseTest, ALeaseThatNeverEnds_IsGivenUpAtTheDeadline) {
     hub_.reset();
     EXPECT_EQ(gpu_.host_blocks, 1);
     EXPECT_EQ(gpu_.device_blocks, 0);
+}
+
+TEST_F(LeaseTest, StartOrStopThatNeverRetires_FailsTheLeases_AndALaterStartWorks) {
+    for (const LeaseProgress stuck : {LeaseProgress::kBeforeStart, LeaseProgress::kBeforeStop}) {
+        queues_.retires = false;
+        queues_.failures = 0;
+        queues_.progress = stuck;
+        open();
+        const LeaseStreams old = queues_.streams;
+        const std::size_t before = queues_.ended().size();
+        ASSERT_TRUE(hub_->lease(id(0), request(0)));
+        ASSERT_TRUE(hub_->lease(id(1), request(1)));
+        ASSERT_TRUE(queues_.wait_failed());
+        EXPECT_EQ(queues_.ended().size(), before + 2);
+        EXPECT_FALSE(queues_.good().back());
+        EXPECT_EQ(hub_->lease(id(2), request(2)).error().code, ErrorCode::kWrongState);
+        EXPECT_EQ(hub_->close_leases(old.owner, false).error().code, ErrorCode::kWrongState);
+        EXPECT_FALSE(gpu_.armed);
+        // The queue comes back: what it still executes does nothing.
+        EXPECT_TRUE(queues_.gpu->run(old.start));
+        EXPECT_TRUE(queues_.gpu->run(old.stop));
+        EXPECT_FALSE(gpu_.armed);
+        auto run = hub_->start(request(3));
+        ASSERT_TRUE(run) << to_string(run.error());
+        EXPECT_TRUE(run->stop());
+        queues_.retires = true;
+        open();
+        EXPECT_NE(queues_.streams.start.va, old.start.va);
+        ASSERT_TRUE(hub_->lease(id(4), request(4)));
+        ASSERT_TRUE(queues_.wait_ended(before + 3));
+        EXPECT_TRUE(queues_.good().back());
+        EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+    }
+    EXPECT_EQ(hub_->statistics().deadline_misses, 2u);
+    hub_.reset();
+    EXPECT_EQ(gpu_.queues, 0);
+    EXPECT_EQ(gpu_.device_blocks, 0);
+    EXPECT_EQ(gpu_.host_blocks, 2); // the streams of both failures
+}
+
+TEST_F(LeaseTest, ADispatchMayTakeLongerThanAnyLimit) {
+    queues_.retires = false;
+    open();
+    ASSERT_TRUE(hub_->lease(id(0), request(0)));
+    ASSERT_TRUE(queues_.wait_ready(1));
+    ASSERT_TRUE(queues_.wait_looks(16)); // four looks a limit
+    EXPECT_EQ(queues_.failures, 0);
+    EXPECT_TRUE(queues_.gpu->run(queues_.streams.stop));
+    hub_->lease_retired(id(0));
+    ASSERT_TRUE(queues_.wait_ended(1));
+    EXPECT_EQ(queues_.good(), std::vector<bool>{true});
+    EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+    expect_nothing_held();
+}
+
+TEST_F(LeaseTest, AGpuThatAnswersNobody_LeavesTheHubFailed_AndItRecovers) {
+    queues_.retires = false;
+    queues_.progress = LeaseProgress::kBeforeStart;
+    open();
+    gpu_.hang = true;
+    ASSERT_TRUE(hub_->lease(id(0), request(0)));
+    ASSERT_TRUE(queues_.wait_failed());
+    EXPECT_EQ(hub_->state(), HubState::kFailed);
+    EXPECT_FALSE(hub_->start(request(1)));
+    gpu_.no_faults();
+    auto run = hub_->start(request(1));
+    ASSERT_TRUE(run) << to_string(run.error());
+    EXPECT_TRUE(run->stop());
+    EXPECT_EQ(hub_->state(), HubState::kIdle);
+    hub_.reset();
+    EXPECT_EQ(gpu_.queues, 0);
+    EXPECT_EQ(gpu_.device_blocks, 0);
+    EXPECT_EQ(gpu_.host_blocks, 1);
+    EXPECT_EQ(gpu_.freed_while_armed, 0u);
+}
+
+TEST_F(LeaseTest, EachFailingCallOfDisarming_LeavesNothingArmed_AndALaterLeaseWorks) {
+    int hits = 0;
+    for (const FakeGpu::Call call :
+         {FakeGpu::kCreateQueue, FakeGpu::kDestroyQueue, FakeGpu::kSubmit, FakeGpu::kWait}) {
+        for (std::uint64_t n = 1; n <= 2; ++n) {
+            queues_.retires = false;
+            open();
+            const std::size_t before = queues_.ready().size();
+            ASSERT_TRUE(hub_->lease(id(0), request(0)));
+            ASSERT_TRUE(queues_.wait_ready(before + 1));
+            gpu_.calls[call] = 0;
+            gpu_.fail_at[call] = n;
+            hub_->lease_lost(id(0));
+            ASSERT_TRUE(queues_.wait_ended(before + 1));
+            EXPECT_FALSE(queues_.good().back());
+            hits += gpu_.calls[call] >= n ? 1 : 0;
+            gpu_.no_faults();
+            queues_.retires = true;
+            ASSERT_TRUE(hub_->lease(id(1), request(1)));
+            ASSERT_TRUE(queues_.wait_ended(before + 2));
+            EXPECT_TRUE(queues_.good().back()) << call << " " << n;
+            EXPECT_TRUE(queues_.armed().back());
+            EXPECT_FALSE(gpu_.armed);
+            EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+        }
+    }
+    EXPECT_GE(hits, 4); // each kind failed at least at its first call
+    expect_nothing_held();
+}
+
+TEST_F(LeaseTest, ALeaseThatRetiredBeforeItsQueueEnded_IsDelivered) {
+    queues_.retires = false;
+    gpu_.wptr = 10;
+    open();
+    // Both are told while the hub's thread is busy elsewhere.
+    Mutex mutex;
+    CondVar changed;
+    bool go = false;
+    ASSERT_TRUE(hub_->lease(id(0), request(0)));
+    ASSERT_TRUE(queues_.wait_ready(1));
+    ASSERT_TRUE(hub_->post([&] {
+        MutexLock lock(mutex);
+        (void)changed.wait_until(mutex, std::chrono::steady_clock::now() + std::chrono::seconds(30),
+                                 [&] { return go; });
+    }));
+    EXPECT_TRUE(queues_.gpu->run(queues_.streams.stop));
+    hub_->lease_retired(id(0));
+    hub_->lease_lost(id(0));
+    {
+        MutexLock lock(mutex);
+        go = true;
+        changed.notify_all();
+    }
+    ASSERT_TRUE(queues_.wait_ended(1));
+    EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+    EXPECT_EQ(queues_.good(), std::vector<bool>{true});
+    EXPECT_EQ(hub_->statistics().queues_created, 0u);
+    expect_nothing_held();
 }
 
 TEST_F(LeaseTest, ClosingTheHubEndsItsLeases) {

@@ -309,6 +309,25 @@ Result<RunSummary> Session::stop_on_all(std::uint32_t index) {
     return answer.total;
 }
 
+Result<void> Session::stop_async(ContextHandle context,
+                                 std::function<void(const Result<RunSummary>&)> done) {
+    AgentHub* hub = nullptr;
+    {
+        MutexLock lock(mutex_);
+        const Record* record = find(context);
+        if (record == nullptr) return no_context();
+        if (record->state == State::kNew)
+            return Error{ErrorCode::kWrongState, "the context is not configured", "", ""};
+        hub = agents_[record->agent].hub.get();
+    }
+    return hub->post([this, context, done = std::move(done)] {
+        auto stopped = stop(context);
+        // A job is in no handler: another thread's stop has not returned yet.
+        if (!stopped && stopped.error().code == ErrorCode::kWouldDeadlock) stopped = changing();
+        done(stopped);
+    });
+}
+
 Result<bool> Session::running(ContextHandle context) const {
     MutexLock lock(mutex_);
     const Record* record = find(context);

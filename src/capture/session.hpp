@@ -8,6 +8,7 @@
 #include "capture/params.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -54,6 +55,12 @@ class Session {
     /// success with run 0. Errors: kNotFound, kBusy (another thread
     /// starts or stops it), kWouldDeadlock, and those of RunningTrace::stop.
     Result<RunSummary> stop(ContextHandle context);
+    /// As stop(), on the hub's thread, after the handler or job that runs there; never waits. May be
+    /// called from anywhere, chunk handlers too. After success `done` is called there once with what
+    /// stop() returned (kBusy: another thread's stop is about to return); it must not throw. Errors: kNotFound, kWrongState (not configured, or the hub
+    /// was closed), kLimit; then `done` is not called.
+    Result<void> stop_async(ContextHandle context,
+                            std::function<void(const Result<RunSummary>&)> done);
     Result<bool> running(ContextHandle context) const;
     /// Stops it first if it runs. Errors: as stop().
     Result<void> destroy(ContextHandle context);

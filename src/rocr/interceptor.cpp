@@ -127,6 +127,7 @@ hsa_status_t QueueInterceptor::destroy(hsa_queue_t* queue) {
 
 void QueueInterceptor::on_error(hsa_status_t status, hsa_queue_t* source, void* data) {
     auto* queue = static_cast<Queue*>(data);
+    queue->owner->note_handler_thread();
     queue->owner->hooks_.queue_failed(queue->agent, queue->note);
     if (queue->callback != nullptr) queue->callback(status, source, queue->callback_data);
 }

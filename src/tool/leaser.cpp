@@ -17,11 +17,8 @@ Leaser::Leaser(const rocr::HsaFunctions& hsa, Recorder& recorder, const KernelTa
                const ToolConfig& config, std::size_t agents, const Clock& clock)
     : hsa_(hsa), recorder_(recorder), kernels_(kernels), clock_(clock), window_(config.window),
       rotate_(config.rotate), every_launch_(config.every_launch) {
-    for (std::uint32_t i = 0; i < agents; ++i) {
-        agents_.push_back(std::make_unique<Agent>());
-        agents_.back()->owner = this;
-        agents_.back()->index = i;
-    }
+    for (std::uint32_t i = 0; i < agents; ++i)
+        agents_.push_back(std::make_unique<Agent>(this, i));
 }
 
 Leaser::~Leaser() = default;
@@ -37,7 +34,7 @@ bool Leaser::open_agent(Agent& agent) {
         agent.opened = true;
     }
     const auto first = recorder_.lease_request(agent.index, 0);
-    auto streams = first ? recorder_.hub(agent.index).open_leases(first->context, *this)
+    auto streams = first ? recorder_.hub(agent.index).open_leases(first->context, agent)
                          : Result<capture::LeaseStreams>(first.error());
     if (!streams) {
         recorder_.error(streams.error());
@@ -54,7 +51,7 @@ std::unique_ptr<Leaser::Lane> Leaser::make_lane(Agent& agent) {
     lane->agent = &agent;
     bool good = true;
     std::size_t handlers = 0;
-    for (hsa_signal_t* signal : {&lane->ready, &lane->stopped, &lane->gates[0], &lane->gates[1]})
+    for (hsa_signal_t* signal : lane->signals())
         good = good && hsa_.signal_create(1, 0, nullptr, signal) == HSA_STATUS_SUCCESS;
     const auto handle = [&](hsa_signal_t signal, hsa_amd_signal_handler handler) {
         good = good && hsa_.signal_async_handler(signal, HSA_SIGNAL_CONDITION_LT, 1, handler,
@@ -129,8 +126,8 @@ void Leaser::before_dispatch(std::uint32_t index, rocr::QueueNote& queue,
     ++agent.admitted;
     front.push_back(rocr::barrier_packet({}, lane->ready));
     front.push_back(rocr::barrier_packet(gate, {}));
-    front.push_back(rocr::vendor_packet(agent.streams.start, {}));
-    back.push_back(rocr::barrier_packet({}, {}));
+    front.push_back(rocr::vendor_packet(agent.streams.start, lane->started));
+    back.push_back(rocr::barrier_packet({}, lane->done));
     back.push_back(rocr::vendor_packet(agent.streams.stop, lane->stopped));
 }
 
@@ -146,23 +143,30 @@ bool Leaser::on_ready(hsa_signal_value_t, void* data) {
 
 void Leaser::come_to(Lane& lane) {
     Agent& agent = *lane.agent;
-    Lease lease;
-    hsa_signal_t gate{};
-    {
-        MutexLock lock(agent.mutex);
-        const std::uint64_t number = lane.arrived - lane.ended;
-        if (number >= lane.leases.size()) return;
-        lease = lane.leases[number];
-        gate = lane.gates[lane.arrived % 2];
-        // The lease before this one used it, and the one behind this one has not come to it.
-        if (!ended_.load()) hsa_.signal_store(lane.gates[(lane.arrived + 1) % 2], 1);
-        ++lane.arrived;
-    }
-    const auto request = recorder_.lease_request(agent.index, lease.context);
-    const auto asked =
-        request ? recorder_.hub(agent.index).lease(&lane, *request) : Result<void>(request.error());
-    // The hub is closing: the streams do nothing.
-    if (!asked) hsa_.signal_store(gate, 0);
+    // Under the lock, so that the hub hears of a lease before it hears of its queue's end.
+    MutexLock lock(agent.mutex);
+    const std::uint64_t number = lane.arrived - lane.ended;
+    if (number >= lane.leases.size()) return;
+    const hsa_signal_t gate = lane.gates[lane.arrived % 2];
+    // The lease before this one used it, and the one behind this one has not come to it.
+    if (!agent.gates_open) hsa_.signal_store(lane.gates[(lane.arrived + 1) % 2], 1);
+    hsa_.signal_store(lane.started, 1);
+    hsa_.signal_store(lane.done, 1);
+    ++lane.arrived;
+    const auto request = recorder_.lease_request(agent.index, lane.leases[number].context);
+    Result<void> asked;
+    if (lane.dead || agent.gates_open)
+        asked = Error{ErrorCode::kWrongState, "nothing is traced any more", "", ""};
+    else if (!request)
+        asked = request.error();
+    else
+        asked = recorder_.hub(agent.index).lease(&lane, *request);
+    if (asked) return;
+    // The streams do nothing.
+    hsa_.signal_store(gate, 0);
+    lane.leases.erase(lane.leases.begin() + static_cast<std::ptrdiff_t>(number));
+    ++lane.ended;
+    agent.changed.notify_all();
 }
 
 bool Leaser::on_stopped(hsa_signal_value_t, void* data) {
@@ -174,8 +178,7 @@ bool Leaser::on_stopped(hsa_signal_value_t, void* data) {
     return true;
 }
 
-void Leaser::lease_ready(void* data, const Result<void>& armed) {
-    auto& lane = *static_cast<Lane*>(data);
+void Leaser::lease_ready(Lane& lane, const Result<void>& armed) {
     Agent& agent = *lane.agent;
     Lease lease;
     hsa_signal_t gate{};
@@ -194,8 +197,7 @@ void Leaser::lease_ready(void* data, const Result<void>& armed) {
     hsa_.signal_store(gate, 0);
 }
 
-void Leaser::lease_ended(void* data, const Result<capture::RunSummary>& summary) {
-    auto& lane = *static_cast<Lane*>(data);
+void Leaser::lease_ended(Lane& lane, const Result<capture::RunSummary>& summary) {
     Agent& agent = *lane.agent;
     recorder_.end_lease(agent.index, summary);
     MutexLock lock(agent.mutex);
@@ -204,35 +206,52 @@ void Leaser::lease_ended(void* data, const Result<capture::RunSummary>& summary)
     agent.changed.notify_all();
 }
 
+capture::LeaseProgress Leaser::progress_of(const Lane& lane) const {
+    if (hsa_.signal_load(lane.started) > 0) return capture::LeaseProgress::kBeforeStart;
+    if (hsa_.signal_load(lane.done) > 0) return capture::LeaseProgress::kDispatch;
+    return capture::LeaseProgress::kBeforeStop;
+}
+
+void Leaser::leases_failed(Agent& agent, const Error& reason) {
+    recorder_.error(reason);
+    MutexLock lock(agent.mutex);
+    agent.finished = true;
+    open_gates(agent);
+    agent.changed.notify_all();
+}
+
+void Leaser::open_gates(Agent& agent) {
+    agent.gates_open = true;
+    for (const auto& lane : agent.lanes)
+        for (const hsa_signal_t gate : lane->gates)
+            if (gate.handle != 0) hsa_.signal_store(gate, 0);
+}
+
 void Leaser::queue_ending(std::uint32_t index, const rocr::QueueNote& queue) {
     Agent& agent = *agents_[index];
     if (recorder_.hub(index).on_hub_thread()) return;
     MutexLock lock(agent.mutex);
     const Lane* lane = lane_of(agent, queue);
-    if (lane == nullptr || lane->dead) return;
+    if (lane == nullptr) return;
     const bool ended = agent.changed.wait_until(agent.mutex, clock_.deadline_after(kQueueEndLimit),
-                                                [&] { return lane->leases.empty(); });
+                                                [&] { return lane->dead || lane->leases.empty(); });
     (void)ended; // queue_destroyed() deals with what is left
 }
 
 void Leaser::queue_failed(std::uint32_t index, const rocr::QueueNote& queue) {
     Agent& agent = *agents_[index];
-    Lane* lane = nullptr;
-    {
-        MutexLock lock(agent.mutex);
-        lane = lane_of(agent, queue);
-        if (lane == nullptr || std::exchange(lane->dead, true)) return;
-        if (lane->leases.empty()) return;
-    }
-    recorder_.hub(index).lease_lost(lane);
+    MutexLock lock(agent.mutex);
+    Lane* lane = lane_of(agent, queue);
+    if (lane == nullptr || std::exchange(lane->dead, true)) return;
+    if (!lane->leases.empty()) recorder_.hub(index).lease_lost(lane);
+    agent.changed.notify_all();
 }
 
 void Leaser::queue_destroyed(std::uint32_t index, const rocr::QueueNote& queue) {
     Agent& agent = *agents_[index];
-    Lane* lane = nullptr;
     {
         MutexLock lock(agent.mutex);
-        lane = lane_of(agent, queue);
+        Lane* lane = lane_of(agent, queue);
         if (lane == nullptr) return;
         lane->gone = true;
         if (lane->leases.empty() && !lane->dead) {
@@ -241,24 +260,15 @@ void Leaser::queue_destroyed(std::uint32_t index, const rocr::QueueNote& queue) 
         }
         // Never used again: the hub may still speak of it.
         if (std::exchange(lane->dead, true)) return;
+        recorder_.hub(index).lease_lost(lane);
     }
     recorder_.error({ErrorCode::kUnavailable, "a queue ended with traced dispatches in it",
                      "dispatch mode", "wait for the kernels before the queue is destroyed"});
-    recorder_.hub(index).lease_lost(lane);
 }
 
 bool Leaser::idle(const Agent& agent) {
     return std::all_of(agent.lanes.begin(), agent.lanes.end(),
                        [](const auto& lane) { return lane->dead || lane->leases.empty(); });
-}
-
-void Leaser::let_all_go(Agent& agent) {
-    MutexLock lock(agent.mutex);
-    for (const auto& lane : agent.lanes) {
-        for (const hsa_signal_t signal :
-             {lane->gates[0], lane->gates[1], lane->ready, lane->stopped})
-            if (signal.handle != 0) hsa_.signal_store(signal, 0);
-    }
 }
 
 bool Leaser::handler_ended(Lane& lane) {
@@ -268,51 +278,65 @@ bool Leaser::handler_ended(Lane& lane) {
     return false;
 }
 
+bool Leaser::on_handler_thread() const {
+    const auto* interceptor = interceptor_.load();
+    return interceptor != nullptr && interceptor->on_handler_thread();
+}
+
 void Leaser::destroy_signals(Agent& agent, TimePoint deadline) {
     MutexLock lock(agent.mutex);
-    const auto* interceptor = interceptor_.load();
-    const bool in_handler = interceptor != nullptr && interceptor->on_handler_thread();
+    // What a queue or ROCr's handler thread may still look at stays.
+    if (!agent.drained || on_handler_thread()) return;
     const bool ended =
-        !in_handler &&
         agent.changed.wait_until(agent.mutex, deadline, [&agent]() WAVETAP_REQUIRES(agent.mutex) {
             return agent.handlers == 0;
         });
-    if (!ended) return; // ROCr may still look at them
+    if (!ended) return;
     for (const auto& lane : agent.lanes) {
         if (!lane->leases.empty() && !lane->gone) continue;
-        for (hsa_signal_t* signal :
-             {&lane->ready, &lane->stopped, &lane->gates[0], &lane->gates[1]}) {
+        for (hsa_signal_t* signal : lane->signals()) {
             if (signal->handle != 0) (void)hsa_.signal_destroy(*signal);
             *signal = {};
         }
     }
 }
 
-void Leaser::finish(TimePoint deadline) {
-    for (auto& owned : agents_) {
-        Agent& agent = *owned;
-        std::uint64_t owner = 0;
-        bool drained = false;
-        {
-            MutexLock lock(agent.mutex);
-            agent.finished = true;
-            if (!agent.usable) continue;
-            owner = agent.streams.owner;
-            drained = agent.changed.wait_until(
-                agent.mutex, deadline,
-                [&agent]() WAVETAP_REQUIRES(agent.mutex) { return idle(agent); });
-            if (!drained) recorder_.warning("the program ended before its traced dispatches did");
-            if (agent.crowded != 0)
-                recorder_.warning(std::to_string(agent.crowded) +
-                                  " dispatches ran untraced: too many packets at once");
-        }
-        if (auto closed = recorder_.hub(agent.index).close_leases(owner, !drained);
-            !closed && closed.error().code != ErrorCode::kWrongState)
-            recorder_.error(closed.error());
+void Leaser::drain(Agent& agent, TimePoint deadline) {
+    std::uint64_t owner = 0;
+    bool drained = false;
+    {
+        MutexLock lock(agent.mutex);
+        agent.finished = true;
+        if (!agent.usable) return;
+        owner = agent.streams.owner;
+        // Without the handler thread no lease ends.
+        if (on_handler_thread()) deadline = clock_.now();
+        (void)agent.changed.wait_until(
+            agent.mutex, deadline,
+            [&agent]() WAVETAP_REQUIRES(agent.mutex) { return agent.gates_open || idle(agent); });
+        drained = agent.drained = idle(agent) && !agent.gates_open;
+        if (!drained && !agent.gates_open)
+            recorder_.warning("the program ended before its traced dispatches did");
+        if (agent.crowded != 0)
+            recorder_.warning(std::to_string(agent.crowded) +
+                              " dispatches ran untraced: too many packets at once");
     }
-    if (ended_.exchange(true)) return;
+    if (auto closed = recorder_.hub(agent.index).close_leases(owner, !drained);
+        !closed && closed.error().code != ErrorCode::kWrongState)
+        recorder_.error(closed.error());
+}
+
+void Leaser::finish(TimePoint deadline) {
     for (auto& agent : agents_)
-        let_all_go(*agent);
+        drain(*agent, deadline);
+    if (ended_.exchange(true)) return;
+    for (auto& agent : agents_) {
+        MutexLock lock(agent->mutex);
+        open_gates(*agent);
+        for (const auto& lane : agent->lanes)
+            for (const hsa_signal_t watched : {lane->ready, lane->stopped})
+                if (watched.handle != 0) hsa_.signal_store(watched, 0);
+    }
     for (auto& agent : agents_)
         destroy_signals(*agent, deadline);
 }

@@ -8,6 +8,7 @@
 #include "tool/recorder.hpp"
 #include "tool/tracer.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -26,10 +27,10 @@ namespace wavetap::tool {
 /// come to theirs, so a queue that waits for another one holds nobody up. Nobody waits on the host
 /// side, except a queue's end.
 ///
-/// A queue needs four signals, however many leases are on their way in it: at most one of its leases
+/// A queue needs six signals, however many leases are on their way in it: at most one of its leases
 /// is past its first barrier. Two gates take turns; the one of the next lease is closed before that of
-/// this one opens.
-class Leaser final : public Tracer, private capture::LeaseClient {
+/// this one opens. Two signals tell the hub how far a lease has come; nobody waits for them.
+class Leaser final : public Tracer {
   public:
     /// All references must outlive the process's last queue.
     Leaser(const rocr::HsaFunctions& hsa, Recorder& recorder, const KernelTable& kernels,
@@ -58,8 +59,13 @@ class Leaser final : public Tracer, private capture::LeaseClient {
     struct Lane {
         Agent* agent = nullptr;
         hsa_signal_t ready{};   ///< 0: the queue has come to its oldest lease
-        hsa_signal_t stopped{}; ///< 0: the stop stream of that lease has retired
+        hsa_signal_t started{}; ///< 0: its start stream has retired
+        hsa_signal_t done{};    ///< 0: the dispatch is done
+        hsa_signal_t stopped{}; ///< 0: its stop stream has retired
         hsa_signal_t gates[2]{};
+        std::array<hsa_signal_t*, 6> signals() {
+            return {&ready, &started, &done, &stopped, &gates[0], &gates[1]};
+        }
         // Guarded by the agent's mutex.
         /// Leases. The queue may come to the next one before the last one is delivered.
         std::uint64_t enqueued = 0, arrived = 0, ended = 0;
@@ -68,14 +74,28 @@ class Leaser final : public Tracer, private capture::LeaseClient {
         bool gone = false;        ///< no queue has packets with its signals
         bool in_use = false;
     };
-    struct Agent {
-        Leaser* owner = nullptr;
-        std::uint32_t index = 0;
+    struct Agent final : capture::LeaseClient {
+        Agent(Leaser* leaser, std::uint32_t agent_index) : owner(leaser), index(agent_index) {}
+        void lease_ready(void* lease, const Result<void>& armed) override {
+            owner->lease_ready(*static_cast<Lane*>(lease), armed);
+        }
+        void lease_ended(void* lease, const Result<capture::RunSummary>& summary) override {
+            owner->lease_ended(*static_cast<Lane*>(lease), summary);
+        }
+        capture::LeaseProgress lease_progress(void* lease) override {
+            return owner->progress_of(*static_cast<Lane*>(lease));
+        }
+        void leases_failed(const Error& reason) override { owner->leases_failed(*this, reason); }
+
+        Leaser* const owner;
+        const std::uint32_t index;
         Mutex mutex;
         CondVar changed;
         bool opened WAVETAP_GUARDED_BY(mutex) = false; ///< asked the hub once
         bool usable WAVETAP_GUARDED_BY(mutex) = false;
-        bool finished WAVETAP_GUARDED_BY(mutex) = false; ///< nothing is admitted any more
+        bool finished WAVETAP_GUARDED_BY(mutex) = false;   ///< nothing is admitted any more
+        bool gates_open WAVETAP_GUARDED_BY(mutex) = false; ///< for good: every lease is let go
+        bool drained WAVETAP_GUARDED_BY(mutex) = false;    ///< every lease has ended well
         capture::LeaseStreams streams WAVETAP_GUARDED_BY(mutex);
         std::uint64_t matching WAVETAP_GUARDED_BY(mutex) = 0;
         std::set<std::pair<std::size_t, std::uint64_t>> traced WAVETAP_GUARDED_BY(mutex);
@@ -85,8 +105,10 @@ class Leaser final : public Tracer, private capture::LeaseClient {
         std::uint64_t crowded WAVETAP_GUARDED_BY(mutex) = 0; ///< declined: no room in the ring
     };
 
-    void lease_ready(void* lease, const Result<void>& armed) override;
-    void lease_ended(void* lease, const Result<capture::RunSummary>& summary) override;
+    void lease_ready(Lane& lane, const Result<void>& armed);
+    void lease_ended(Lane& lane, const Result<capture::RunSummary>& summary);
+    capture::LeaseProgress progress_of(const Lane& lane) const;
+    void leases_failed(Agent& agent, const Error& reason);
     static bool on_ready(hsa_signal_value_t value, void* lane);
     static bool on_stopped(hsa_signal_value_t value, void* lane);
     void come_to(Lane& lane);
@@ -95,8 +117,10 @@ class Leaser final : public Tracer, private capture::LeaseClient {
     bool admit(Agent& agent, std::uint64_t kernel_object, std::size_t& context)
         WAVETAP_REQUIRES(agent.mutex);
     static bool idle(const Agent& agent) WAVETAP_REQUIRES(agent.mutex);
+    bool on_handler_thread() const;
+    void drain(Agent& agent, TimePoint deadline);
     Lane* lane_of(Agent& agent, const rocr::QueueNote& queue) WAVETAP_REQUIRES(agent.mutex);
-    void let_all_go(Agent& agent);
+    void open_gates(Agent& agent) WAVETAP_REQUIRES(agent.mutex);
     bool handler_ended(Lane& lane);
     void destroy_signals(Agent& agent, TimePoint deadline);
     void note_handler_thread();

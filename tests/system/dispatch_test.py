@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The wavetap authors
 # SPDX-License-Identifier: MIT
 """Dispatch mode: real HIP programs on the software GPU, recorded and verified with the real binaries.
-usage: dispatch_test.py WAVETAP PROGRAMS-FOLDER"""
+usage: dispatch_test.py WAVETAP PROGRAMS-FOLDER quick|long"""
 import os
 import subprocess
 import sys
@@ -11,17 +11,47 @@ import record_test
 from record_test import LIMIT_SECONDS
 
 
-class DispatchTest(record_test.RecordTest):
+class Dispatch(record_test.RecordTest):
     """The helpers of the device-mode tests; their test methods are not run here."""
 
     def trace_dispatches(self, options, program, env=None):
         return self.record(['--mode', 'dispatch', '--force', *options], program, env)
 
-    def verify(self):
+    def verify(self, status=0):
+        """Returns what it says about contexts."""
         result = subprocess.run([self.wavetap, 'verify', self.trace], capture_output=True,
                                 text=True, timeout=LIMIT_SECONDS)
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertIn(' 0 failed', result.stdout)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        if status == 0:
+            self.assertIn(' 0 failed', result.stdout)
+        return result.stdout
+
+    def check_every_launch(self, launches, waves):
+        """Each launch is a run of its own, and every wave and instruction of it is there."""
+        self.assertEqual(len(self.check_complete(launches)), launches)
+        self.check_runs_of_one_dispatch()
+        self.check_statistics(launches)
+        said = self.verify()
+        self.assertIn(f'{launches} runs: good', said)
+        self.assertIn(f'expected {waves}, matched {waves}, missing 0, extra 0, differing 0', said)
+        self.assertRegex(said, r'instructions +expected [1-9]')
+
+    def queues_program(self, case, count):
+        return ['hsa_queues', os.path.join(self.programs, 'fill.elf'), case, str(count)]
+
+    def check_launches_traced(self, launches):
+        result = self.trace_dispatches(['--every-launch', '--cu', '0', '--buffer', '1MiB'],
+                                       ['launches', str(launches)])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(f'launches: 1 x {launches}, all equal', result.stdout)
+        self.check_every_launch(launches, 2 * launches)
+
+    def check_batches_traced(self, launches):
+        result = self.trace_dispatches(['--every-launch', '--cu', '0', '--buffer', '1MiB'],
+                                       self.queues_program('batch', launches))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(f'hsa_queues: batch {launches}, all equal', result.stdout)
+        self.check_every_launch(launches, launches)
 
     def check_runs_of_one_dispatch(self, contexts=None):
         begun, ended = self.lines('run_begin'), self.lines('run_end')
@@ -44,6 +74,8 @@ class DispatchTest(record_test.RecordTest):
         self.assertEqual((statistics['refused'], statistics['bytes_lost'], statistics['gaps'],
                           statistics['deadline_misses']), (0, 0, 0, 0))
 
+
+class Quick(Dispatch):
     def test_examples_one_and_two_contexts(self):
         for program in ('saxpy', 'matmul', 'reduce', 'histogram'):
             for options in ([], ['--contexts', '2', '--window', '1']):
@@ -95,6 +127,29 @@ class DispatchTest(record_test.RecordTest):
             self.assertIn('plus', name)
         self.verify()
 
+    # The intercept queue must not overflow, however far the program runs ahead.
+
+    def test_launches_without_waiting_traced(self):
+        self.check_launches_traced(2000)
+
+    def test_doorbells_for_sixteen_packets_traced(self):
+        self.check_batches_traced(1000)
+
+    def test_thirty_thousand_doorbells_for_sixteen_packets_declined(self):
+        result = self.trace_dispatches(['--kernel', 'no_such_kernel', '--allow-empty'],
+                                       self.queues_program('batch', 30000))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('hsa_queues: batch 30000, all equal', result.stdout)
+        self.assertEqual(len(self.lines('dispatch')), 30000)
+        self.assertEqual(self.lines('run_begin'), [])
+
+    def test_thirty_thousand_launches_without_waiting_no_match(self):
+        result = self.trace_dispatches(['--kernel', 'no_such_kernel', '--allow-empty'],
+                                       ['launches', '30000'])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('launches: 1 x 30000, all equal', result.stdout)
+        self.assertEqual(self.lines('run_begin'), [])
+
     def test_thirty_thousand_launches_without_waiting_declined(self):
         result = self.trace_dispatches(['--buffer', '1MiB'], ['launches', '30000'])
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -127,6 +182,60 @@ class DispatchTest(record_test.RecordTest):
         # ROCr says so when it is shut down with signals left.
         self.assertNotIn('leak', result.stderr)
 
+    # Queues: destroyed at once, in error, stuck. The program's own results stay right.
+
+    def test_queues_that_are_destroyed_when_the_signal_has_fired(self):
+        result = self.trace_dispatches(['--every-launch', '--cu', '0', '--buffer', '1MiB'],
+                                       self.queues_program('destroy', 40))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.check_every_launch(40, 40)
+        self.assertNotIn('leak', result.stderr)
+
+    def test_two_queues(self):
+        result = self.trace_dispatches(['--every-launch', '--cu', '0', '--buffer', '1MiB'],
+                                       self.queues_program('pair', 100))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.check_every_launch(200, 200)
+
+    def check_one_lost(self, launches):
+        """Of the launches that ran, the one with the fault is not in the trace."""
+        said = self.verify(1)
+        self.assertIn(f'waves         expected {launches}, matched {launches - 1}, missing 1, '
+                      'extra 0, differing 0', said)
+        statistics = self.agent_statistics()
+        self.assertEqual((statistics['queues_created'], statistics['gaps']), (1, 1))
+        self.assertEqual(self.lines()[-1]['type'], 'finish')
+
+    def test_a_queue_in_error_ends_its_leases(self):
+        result = self.trace_dispatches(['--every-launch', '--cu', '0', '--buffer', '1MiB'],
+                                       self.queues_program('illegal', 4))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('queue error', result.stdout)
+        self.assertIn('hsa_queues: illegal 4, all equal', result.stdout)
+        self.assertIn("the dispatch's queue ended before its trace did", result.stderr)
+        self.check_one_lost(13)
+        self.assertNotIn('leak', result.stderr)
+
+    def test_a_queue_with_a_memory_fault_ends_its_leases(self):
+        # The end of the queue waits for its leases; nothing tells that they never come.
+        result = self.trace_dispatches(['--every-launch', '--cu', '0', '--buffer', '1MiB'],
+                                       self.queues_program('fault', 4),
+                                       {'WAVETAP_DEADLINE_SCALE': '0.1'})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('hsa_queues: fault 4, all equal', result.stdout)
+        self.assertIn('a queue ended with traced dispatches in it', result.stderr)
+        self.check_one_lost(9)
+
+    def test_a_queue_that_is_destroyed_before_its_dispatch_can_run(self):
+        result = self.trace_dispatches(['--every-launch', '--cu', '0', '--buffer', '1MiB'],
+                                       self.queues_program('stuck', 3),
+                                       {'WAVETAP_DEADLINE_SCALE': '0.1'})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('hsa_queues: stuck 3, all equal', result.stdout)
+        self.assertIn('a queue ended with traced dispatches in it', result.stderr)
+        self.check_statistics(6)
+        self.verify()
+
     def test_a_slot_that_does_not_fit(self):
         result = self.trace_dispatches(['--contexts', '2', '--buffer', '1MiB,4GiB', '--window',
                                         '1', '--every-launch'],
@@ -140,12 +249,23 @@ class DispatchTest(record_test.RecordTest):
         self.assertIn('no 4 GiB of device memory', errors[0])
 
 
+class Long(Dispatch):
+    def test_thirty_thousand_launches_without_waiting_traced(self):
+        self.check_launches_traced(30000)
+
+    def test_thirty_thousand_in_doorbells_for_sixteen_packets_traced(self):
+        self.check_batches_traced(30000)
+
+
 if __name__ == '__main__':
     record_test.RecordTest.wavetap = os.path.abspath(sys.argv[1])
     record_test.RecordTest.programs = os.path.abspath(sys.argv[2])
+    wanted = {'quick': Quick, 'long': Long}[sys.argv[3]]
+    if wanted is Long:
+        record_test.LIMIT_SECONDS = LIMIT_SECONDS = 600
     suite = unittest.TestSuite()
-    for name in unittest.defaultTestLoader.getTestCaseNames(DispatchTest):
-        if name in vars(DispatchTest):
-            suite.addTest(DispatchTest(name))
+    for name in unittest.defaultTestLoader.getTestCaseNames(wanted):
+        if name in vars(wanted):
+            suite.addTest(wanted(name))
     outcome = unittest.TextTestRunner(verbosity=2).run(suite)
     sys.exit(0 if outcome.wasSuccessful() and outcome.testsRun > 0 else 1)
