@@ -3,6 +3,7 @@
 #include "cli/trace_dir.hpp"
 
 #include "cli/session.hpp"
+#include "report/foreign.hpp"
 
 #include <filesystem>
 
@@ -30,7 +31,7 @@ Result<std::string> newest_dir() {
     }
     if (!newest.empty()) return newest;
     return Error{ErrorCode::kNotFound, "no trace folder was named and there is no wavetap-*/ here",
-                 "", "name a folder that `wavetap record` wrote"};
+                 "", "name a folder that `wavetap record` or rocprofv3 wrote"};
 }
 
 } // namespace
@@ -43,7 +44,7 @@ Result<std::vector<store::TraceFolder>> open_folders(const std::vector<std::stri
     }
     std::vector<store::TraceFolder> folders;
     for (const std::string& name : names) {
-        WAVETAP_TRY(store::TraceFolder folder, store::open_folder(name));
+        WAVETAP_TRY(store::TraceFolder folder, report::open_any(name));
         folders.push_back(std::move(folder));
     }
     return folders;

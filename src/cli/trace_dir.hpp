@@ -11,7 +11,7 @@
 namespace wavetap::cli {
 
 /// Opens the folders that a reader was given; none = the newest wavetap-*/ here, which a note on
-/// stderr names. Errors: those of store::open_folder, kNotFound (none given and none here).
+/// stderr names. Folders of other tools open too. Errors: those of report::open_any, kNotFound (none given and none here).
 Result<std::vector<store::TraceFolder>> open_folders(const std::vector<std::string>& dirs);
 
 /// For readers of one folder.

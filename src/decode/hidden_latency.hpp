@@ -25,7 +25,7 @@ namespace wavetap::decode {
 ///   scalar           VALU, matrix and vector memory, or its own pipe likewise
 ///   all others       everything
 ///
-/// Keeps every instruction until finish(): 32 bytes each.
+/// Keeps every instruction until finish(): 24 bytes each.
 class HiddenLatency {
   public:
     /// Where an instruction stands: code object id and address; {0, 0}: not known.

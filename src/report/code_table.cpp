@@ -7,7 +7,7 @@
 namespace wavetap::report {
 
 void CodeTable::add(const store::ProcessTrace& process) {
-    if (!added_.emplace(process.dir, true).second) return;
+    if (!added_.emplace(key_of(process), true).second) return;
     for (const store::CodeObjectInfo& info : process.code_objects) {
         const std::string name = "code object " + std::to_string(info.id) + " (" + info.uri + ")";
         if (info.file.empty()) {
@@ -19,7 +19,7 @@ void CodeTable::add(const store::ProcessTrace& process) {
             problems_.push_back(name + ": " + to_string(object.error()));
             continue;
         }
-        numbers_[{process.dir, info.id}] = add_object(*std::move(object), info.uri);
+        numbers_[{key_of(process), info.id}] = add_object(*std::move(object), info.uri);
     }
 }
 
@@ -37,7 +37,7 @@ std::vector<decode::LoadedObject> CodeTable::loaded(const store::ProcessTrace& p
                                                     std::uint32_t agent) const {
     std::vector<decode::LoadedObject> result;
     for (const store::CodeObjectInfo& info : process.code_objects) {
-        const auto number = numbers_.find({process.dir, info.id});
+        const auto number = numbers_.find({key_of(process), info.id});
         if (info.agent == agent && number != numbers_.end())
             result.push_back({entries_[number->second].object.get(), info.load_base, info.id});
     }
@@ -47,7 +47,7 @@ std::vector<decode::LoadedObject> CodeTable::loaded(const store::ProcessTrace& p
 std::optional<CodePlace> CodeTable::place(const store::ProcessTrace& process,
                                           const decode::Pc& pc) const {
     if (pc.code_object == 0) return std::nullopt;
-    const auto number = numbers_.find({process.dir, pc.code_object});
+    const auto number = numbers_.find({key_of(process), pc.code_object});
     if (number == numbers_.end()) return std::nullopt;
     return CodePlace{number->second, pc.elf_address};
 }

@@ -59,7 +59,10 @@ class CodeTable {
         std::unique_ptr<code::CodeObject> object;
         std::string uri;
     };
-    using ProcessObject = std::pair<std::string, std::uint64_t>; ///< process folder, marker id
+    static std::string key_of(const store::ProcessTrace& process) {
+        return process.dir + '\n' + process.name;
+    }
+    using ProcessObject = std::pair<std::string, std::uint64_t>; ///< process, marker id
     std::vector<Entry> entries_;
     std::map<ProcessObject, std::uint32_t> numbers_;
     std::map<std::string, bool> added_;

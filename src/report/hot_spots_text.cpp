@@ -26,8 +26,9 @@ std::string position(const InstructionRow& row) {
 std::string coverage_line(const Coverage& coverage) {
     const char* unit = coverage.is_wgp ? "WGPs" : "CUs";
     return "agent " + std::to_string(coverage.agent) + " (" + coverage.name + "): detail on " +
-           with_commas(coverage.with_detail) + " of " + with_commas(coverage.total) + " " + unit +
-           ", " + with_commas(coverage.requested) + " requested, waves seen on " +
+           with_commas(coverage.with_detail) +
+           (coverage.total == 0 ? "" : " of " + with_commas(coverage.total)) + " " + unit + ", " +
+           with_commas(coverage.requested) + " requested, waves seen on " +
            with_commas(coverage.with_waves) + "\n";
 }
 

@@ -124,6 +124,7 @@ struct Run {
 struct ProcessTrace {
     int pid = 0;
     std::string dir;       ///< the process folder
+    std::string name;      ///< tells processes of one `dir` apart; empty in our own folders
     bool complete = false; ///< the last line was written: the process was not killed
     std::vector<AgentInfo> agents;
     std::vector<ContextInfo> contexts;
