@@ -15,7 +15,7 @@ step "1. The runtime below the program is Debian's own, byte for byte"
 show dpkg --verify libhsa-runtime64-1 libamdhip64-5
 dpkg-query -W -f '   ${Package} ${Version}: unmodified\n' libhsa-runtime64-1 libamdhip64-5
 
-step "2. Record a HIP program under 8 trace contexts that share one queue and one buffer"
+step "2. Record a HIP program under 8 trace contexts that share one buffer, in the program's own queues"
 rm -rf "$trace" "$planted"
 show "$wavetap" record --gpu soft:gfx90a --contexts 8 --buffer 64MiB --truth -o "$trace" -- "$build/examples/matmul"
 

@@ -25,8 +25,9 @@ constexpr const char* kFooter = R"(Examples:
 Without --contexts and --sweep there is one context: shader engine 0, CU 1, all SIMDs (gfx10 and later:
 SIMD 0), 128 MiB. With --contexts N, context i takes CU i mod 4, shader engines 0x1 or 0x3 by turns and
 SIMD i mod 4, except what --cu, --se or --simd fix; sizes of --buffer are taken by turns. Contexts take
-turns every --window dispatches. With --mode dispatch each trace holds one dispatch: the first launch of
-each matching kernel in each context, or with --every-launch each of them. --window counts the same.
+turns every --window dispatches that match. In dispatch mode each trace holds one dispatch: the first
+launch of each matching kernel in each context, or with --every-launch each of them. In device mode each
+holds all that runs in a window.
 Returns the program's exit code (128+n after signal n); 125 if wavetap failed or the program succeeded
 and nothing was captured; 126 / 127 if the program cannot be executed / is not there.)";
 
@@ -124,7 +125,8 @@ void add_trace_options(CLI::App& command, RecordOptions& record) {
     };
     add("--agent", record.agents, "N[,N...]", "GPU agents to trace, from 0 (default all)");
     add("--mode", record.mode, "MODE",
-        "device (default): windows of dispatches; dispatch: single dispatches");
+        "dispatch (default): single dispatches; device: windows of dispatches (default with "
+        "--buffers above 1)");
     add("--se", record.se, "MASK", "mask of shader engines, e.g. 0x3 (default 0x1)");
     add("--cu", record.cu, "N", "compute unit with instruction detail (default 1)");
     add("--simd", record.simd, "N[,N...]", "SIMD numbers, e.g. 0,2");

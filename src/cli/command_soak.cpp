@@ -33,7 +33,8 @@ it under N contexts with what really ran, and compares the two. Context i takes 
 engines 0x1 or 0x3 by turns, SIMD i mod 4 and the sizes of --buffer by turns; every ninth records no
 instructions. With several agents the contexts are dealt out to them by turns, and the program launches
 on all agents at once. The number of launches is contexts x window x rotations, so each context gets
---rotations turns. The trace stays in the folder. WAVETAP_SOFTGPU_HBM (bytes of device memory) and
+--rotations turns: in device mode one trace of --window launches, in dispatch mode as many traces of one
+launch. The trace stays in the folder. WAVETAP_SOFTGPU_HBM (bytes of device memory) and
 WAVETAP_SOFTGPU_QUEUES (most queues) set the limits of the software GPU.
 Exit code 0 only if every context was captured in every rotation and nothing is missing, extra or
 different.)";
@@ -83,12 +84,15 @@ Result<Setup> set_up(const Options& options) {
     WAVETAP_TRY(setup.plan, make_plan(options.record, setup.target.chip));
     for (PlannedContext& context : setup.plan.contexts)
         context.detail = context.id % 9 != 8;
+    const bool dispatch_mode = setup.plan.mode == "dispatch";
+    setup.plan.every_launch = dispatch_mode;
     SoakRun& run = setup.run;
     WAVETAP_TRY(run.app_queues, number_option(options.app_queues, "--app-queues", 1000));
     WAVETAP_TRY(run.rotations, number_option(options.rotations, "--rotations", 1000));
     // Every agent gets as many launches as the one with the most contexts needs.
     run.agents = setup.target.chip.agents;
     const std::uint64_t most = (setup.plan.contexts.size() + run.agents - 1) / run.agents;
+    run.runs = run.rotations * (dispatch_mode ? setup.plan.window : 1);
     run.launches = most * run.agents * setup.plan.window * run.rotations;
     if (run.launches > kMostSoakLaunches)
         return Error{ErrorCode::kInvalidArgument,
@@ -177,7 +181,7 @@ void add_soak(CLI::App& app, Session& session) {
     add("--gpu", options->gpu, "soft:CHIP", "software GPU (default soft:gfx90a)");
     add("--agents", options->agents, "N", "so many agents of that chip (default 1)");
     add("--contexts", options->record.contexts, "N", "number of trace contexts (default 400)");
-    add("--mode", options->record.mode, "MODE", "as in `wavetap record` (default device)");
+    add("--mode", options->record.mode, "MODE", "device (default) or dispatch");
     add("--buffer", options->record.buffer, "SIZE[,SIZE...]",
         "sizes that the contexts take by turns (default 128MiB)");
     add("--app-queues", options->app_queues, "N", "queues that the program opens (default 10)");

@@ -241,13 +241,18 @@ ordered_json contexts_json(const Plan& plan) {
 
 Result<Plan> make_plan(const RecordOptions& options, const ChipShape& chip) {
     Plan plan;
-    plan.mode = options.mode.empty() ? "device" : options.mode;
+    // A dispatch-mode trace has one buffer, so who asks for more means device mode.
+    const bool many_buffers = !options.buffers.empty() && options.buffers != "1";
+    plan.mode = !options.mode.empty() ? options.mode : many_buffers ? "device" : "dispatch";
     if (plan.mode != "device" && plan.mode != "dispatch")
         return Error{ErrorCode::kInvalidArgument, "'" + plan.mode + "' is not a mode", "--mode",
                      "the modes are device and dispatch"};
     if (options.every_launch && plan.mode != "dispatch")
         return Error{ErrorCode::kInvalidArgument, "device mode traces windows, not launches",
                      "--every-launch", "add --mode dispatch"};
+    if (many_buffers && plan.mode == "dispatch")
+        return Error{ErrorCode::kUnsupported, "a trace of one dispatch has one buffer", "--buffers",
+                     "add --mode device"};
     plan.every_launch = options.every_launch;
     WAVETAP_TRY(plan.contexts, make_contexts(options, chip));
     if (!options.window.empty()) {

@@ -43,7 +43,7 @@ struct PlannedContext {
 };
 
 struct Plan {
-    std::string mode; ///< "device"
+    std::string mode; ///< "dispatch", "device"
     std::vector<PlannedContext> contexts;
     std::uint64_t window = 2;  ///< dispatches before the next context takes over
     bool rotate = false;       ///< more than one context

@@ -32,7 +32,8 @@ Error refusal_of(const RecordOptions& options) {
 
 TEST(PlanTest, NoOptions_OneContextOfTheDefaults) {
     const Plan plan = plan_of({});
-    EXPECT_EQ(plan.mode, "device");
+    EXPECT_EQ(plan.mode, "dispatch");
+    EXPECT_FALSE(plan.every_launch);
     EXPECT_EQ(plan.window, 2u);
     EXPECT_FALSE(plan.rotate);
     ASSERT_EQ(plan.contexts.size(), 1u);
@@ -187,7 +188,7 @@ TEST(PlanTest, ToolConfig_HasTheAgreedKeys) {
     EXPECT_EQ(config["contexts"][1],
               nlohmann::json::parse(R"({"id":1,"agent":0,"se_mask":3,"cu":1,"simd_mask":2,)"
                                     R"("buffer_bytes":134217728,"buffers":1,"detail":true,)"
-                                    R"("mode":"device"})"));
+                                    R"("mode":"dispatch"})"));
 }
 
 TEST(PlanTest, DispatchMode_ReachesContextsAndTool) {
@@ -199,9 +200,21 @@ TEST(PlanTest, DispatchMode_ReachesContextsAndTool) {
     EXPECT_EQ(config["every_launch"], true);
 }
 
+TEST(PlanTest, ManyBuffers_AreForDeviceMode) {
+    RecordOptions options;
+    options.buffers = "3";
+    options.mode = "dispatch";
+    EXPECT_EQ(refusal_of(options).where, "--buffers");
+    EXPECT_EQ(refusal_of(options).hint, "add --mode device");
+    options.buffers = "1";
+    EXPECT_EQ(plan_of(options).mode, "dispatch");
+}
+
 TEST(PlanTest, EveryLaunch_NeedsDispatchMode) {
     RecordOptions options;
     options.every_launch = true;
+    EXPECT_TRUE(plan_of(options).every_launch);
+    options.mode = "device";
     EXPECT_EQ(refusal_of(options).where, "--every-launch");
 }
 

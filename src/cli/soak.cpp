@@ -57,7 +57,7 @@ std::string fault_lines(const SoakAnswer& answer) {
 std::uint64_t SoakAnswer::rotated() const {
     return static_cast<std::uint64_t>(
         std::count_if(summary.contexts.begin(), summary.contexts.end(),
-                      [this](const ContextSummary& c) { return c.runs >= run.rotations; }));
+                      [this](const ContextSummary& c) { return c.runs >= run.runs; }));
 }
 
 bool SoakAnswer::good() const {
@@ -85,6 +85,7 @@ std::string soak_json(const SoakAnswer& answer) {
     object["app_agents"] = answer.run.agents;
     object["app_queues"] = answer.run.app_queues;
     object["rotations"] = answer.run.rotations;
+    object["runs_per_context"] = answer.run.runs;
     object["launches"] = answer.run.launches;
     object["rotated"] = answer.rotated();
     object["verified_contexts"] = answer.verify.contexts.size();

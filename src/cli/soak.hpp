@@ -18,6 +18,7 @@ struct SoakRun {
     std::uint64_t agents = 1;
     std::uint64_t app_queues = 0; ///< that the program opened on each agent
     std::uint64_t rotations = 1;  ///< turns that every context must have had
+    std::uint64_t runs = 1;       ///< that every context must have had in these turns
     std::uint64_t launches = 0;
 };
 
@@ -27,7 +28,7 @@ struct SoakAnswer {
     VerifyReport verify; ///< of the same folder
     double record_seconds = 0, verify_seconds = 0;
 
-    /// Contexts that ran at least `run.rotations` times.
+    /// Contexts that ran at least `run.runs` times.
     std::uint64_t rotated() const;
     /// Every context rotated and was captured, each was verified, and nothing failed.
     bool good() const;

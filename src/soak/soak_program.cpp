@@ -276,7 +276,7 @@ int main(int argc, char** argv) {
         end_worker(worker);
     CHECK(hsa_shut_down());
     if (good)
-        std::printf("soak: %d launches on %d queues of %d agents, all equal\n", launches,
-                    queue_count * agents, agents);
+        std::printf("soak: %d launches on %d queues of %d agent%s, all equal\n", launches,
+                    queue_count * agents, agents, agents == 1 ? "" : "s");
     return good ? 0 : 1;
 }

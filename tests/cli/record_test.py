@@ -93,7 +93,7 @@ class DryRun(RecordTest):
         options = ('--contexts', '300', '--buffer', '1MiB,64MiB', '--dry-run')
         result = self.record(*options, program=('touch', self.path('ran')))
         self.check(result, 0)
-        self.assertTrue(result.stdout.startswith('300 contexts on gfx90a, device mode'))
+        self.assertTrue(result.stdout.startswith('300 contexts on gfx90a, dispatch mode'))
         plan = json.loads(self.record(*options, '--json', program=('false',)).stdout)
         self.assertEqual((plan['format'], plan['version'], len(plan['contexts'])),
                          ('wavetap-plan', 1, 300))

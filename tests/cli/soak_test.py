@@ -33,7 +33,7 @@ class SoakTest(support.WavetapTest):
         with open(self.path('soak.json'), encoding='utf-8') as file:
             return json.load(file)
 
-    def check_answer(self, answer, contexts, app_queues, largest, rotations=1):
+    def check_answer(self, answer, contexts, app_queues, largest, rotations=1, mode='device'):
         """All captured, all verified, and shared resources only."""
         self.assertEqual((answer['format'], answer['version'], answer['good']),
                          ('wavetap-soak', 1, True))
@@ -41,19 +41,24 @@ class SoakTest(support.WavetapTest):
         self.assertEqual(answer['captured'], contexts)
         self.assertEqual(answer['rotated'], contexts)
         self.assertEqual(answer['verified_contexts'], contexts)
-        self.assertEqual([c['runs'] for c in answer['contexts']], [rotations] * contexts)
+        # A window of two launches is one trace in device mode, two traces in dispatch mode.
+        runs = rotations * (2 if mode == 'dispatch' else 1)
+        self.assertEqual([c['runs'] for c in answer['contexts']], [runs] * contexts)
+        self.assertEqual(answer['runs_per_context'], runs)
         self.assertEqual(answer['launches'], contexts * 2 * rotations)
         self.assertEqual(answer['dispatches'], answer['launches'])
         # Each context has waves of its engines in there, at the least.
         self.assertGreater(answer['verify_passed'], contexts * rotations * 8)
         self.assertEqual(answer['verify_failed'], 0)
         driver = answer['driver']
-        self.assertEqual(driver['queues_by_owner']['wavetap'], 1)
+        # In dispatch mode the traces go through the program's own queues.
+        queues = 0 if mode == 'dispatch' else 1
+        self.assertEqual(driver['queues_by_owner']['wavetap'], queues)
         self.assertEqual(driver['queues_by_owner']['application'], app_queues)
         self.assertEqual((driver['queues_live'], driver['vram_bytes']), (0, 0))
         agent = answer['agents'][0]
-        self.assertEqual((agent['contexts'], agent['queues_created']), (contexts, 1))
-        self.assertEqual((agent['runs'], agent['starts'], agent['stops']), (contexts * rotations,) * 3)
+        self.assertEqual((agent['contexts'], agent['queues_created']), (contexts, queues))
+        self.assertEqual((agent['runs'], agent['starts'], agent['stops']), (contexts * runs,) * 3)
         for name in ('refused', 'bytes_lost', 'gaps', 'deadline_misses'):
             self.assertEqual(agent[name], 0, name)
         # The slot plan of single-buffer contexts: one slot, as large as the largest.
@@ -125,6 +130,14 @@ class Quick(SoakTest):
         answer = self.soak('--agents', '4', '--contexts', '40', '--buffer', '2MiB,1MiB', '--app-queues', '5')
         self.check_agents(answer, 4, 40, 5, 2 * MIB)
 
+    def test_forty_contexts_and_three_rotations_in_dispatch_mode(self):
+        once = self.soak(*self.FORTY, '--mode', 'dispatch')
+        self.check_answer(once, 40, 10, 2 * MIB, mode='dispatch')
+        self.check_share(once, 10)
+        thrice = self.soak(*self.FORTY, '--mode', 'dispatch', '--rotations', '3')
+        self.check_answer(thrice, 40, 10, 2 * MIB, rotations=3, mode='dispatch')
+        self.check_constant(once, thrice)
+
     def test_verify_agrees_and_some_contexts_have_no_instructions(self):
         answer = self.soak('--contexts', '9', '--buffer', '1MiB', '--app-queues', '3')
         result = self.call('verify', 'trace')
@@ -191,6 +204,16 @@ class Long(SoakTest):
     def test_four_hundred_contexts_on_four_agents(self):
         answer = self.soak('--agents', '4', '--contexts', '400', *self.LARGE, env=self.LIMITS)
         self.check_agents(answer, 4, 400, 100, GIB)
+
+    def test_four_hundred_contexts_and_three_rotations_in_dispatch_mode(self):
+        once = self.soak('--contexts', '400', *self.LARGE, '--mode', 'dispatch', env=self.LIMITS)
+        self.check_answer(once, 400, 100, GIB, mode='dispatch')
+        self.check_share(once, 100)
+        self.assertLess(once['record_seconds'] + once['verify_seconds'], LIMIT_SECONDS)
+        thrice = self.soak('--contexts', '400', *self.LARGE, '--mode', 'dispatch', '--rotations', '3',
+                           env=self.LIMITS)
+        self.check_answer(thrice, 400, 100, GIB, rotations=3, mode='dispatch')
+        self.check_constant(once, thrice)
 
     def test_two_thousand_contexts(self):
         few = self.soak('--contexts', '8', *self.LARGE, env=self.LIMITS)

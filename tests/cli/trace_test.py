@@ -55,9 +55,11 @@ class Whole(TraceTest):
         with open(self.path('trace/summary.json'), encoding='utf-8') as file:
             summary = json.load(file)
         self.assertEqual(summary['captured'], 2)
-        self.assertEqual(summary['driver']['queues_by_owner']['wavetap'], 1)
+        # Dispatch mode: the traces go through the program's own queues.
+        self.assertEqual(summary['driver']['queues_by_owner']['wavetap'], 0)
         agent = summary['agents'][0]
-        self.assertEqual((agent['queues_created'], agent['output_slots']), (1, 1))
+        self.assertEqual((agent['queues_created'], agent['output_slots']), (0, 1))
+        self.assertEqual([context['runs'] for context in summary['contexts']], [1, 1])
         self.assertEqual(agent['refused'], 0)
 
     def test_verify_is_complete(self):

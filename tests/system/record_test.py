@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The wavetap authors
 # SPDX-License-Identifier: MIT
-"""Recording real programs on the software GPU: every way to end, rotation, refusals.
+"""Recording real programs in device mode on the software GPU: every way to end, rotation, refusals.
 usage: record_test.py WAVETAP PROGRAMS_DIR"""
 import glob
 import json
@@ -31,6 +31,8 @@ class RecordTest(unittest.TestCase):
         full_env.update(env or {})
         full_env['HSA_ENABLE_DEBUG'] = '0'
         program = [os.path.join(self.programs, program[0]), *program[1:]]
+        if '--mode' not in options:
+            options = ['--mode', 'device', *options]
         return count_run(subprocess.run(
             [self.wavetap, 'record', '--gpu', 'soft:gfx90a', '--truth', '-o', self.trace, *options,
              '--', *program],
