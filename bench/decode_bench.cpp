@@ -3,6 +3,7 @@
 #include "code/code_object.hpp"
 #include "decode/elf_source.hpp"
 #include "decode/engine.hpp"
+#include "sqtt/columns.hpp"
 #include "sqtt/reader.hpp"
 #include "sqtt/scan.hpp"
 #include "sqtt/test_data.hpp"
@@ -166,6 +167,30 @@ void scan(benchmark::State& state, Generation generation) {
                                                   benchmark::Counter::kIsIterationInvariantRate);
 }
 
+void columns(benchmark::State& state, Generation generation) {
+    const Trace& trace = trace_of(generation);
+    if (trace.bytes.empty()) return state.SkipWithError("no real traces: set WAVETAP_DATA");
+    sqtt::TokenColumns columns;
+    std::uint64_t items = 0;
+    constexpr std::uint64_t kPart = 64 * 1024 * 8;
+    for (auto _ : state) {
+        sqtt::TokenColumns::Entry at{generation == Generation::kGfx9 ? 64U : 0U, false};
+        const std::uint64_t end = (trace.bytes.size() - 32) * 8;
+        items = 0;
+        while (at.bits < end) {
+            columns.read(generation, trace.bytes, at, std::min(end, at.bits + kPart));
+            at = columns.end();
+            for (const auto& segment : columns.segments())
+                for (const auto& lane : segment.lanes)
+                    items += lane.size();
+        }
+        benchmark::DoNotOptimize(items);
+    }
+    state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * trace.bytes.size()));
+    state.counters["items"] = benchmark::Counter(static_cast<double>(items),
+                                                 benchmark::Counter::kIsIterationInvariantRate);
+}
+
 void decode(benchmark::State& state, Generation generation, bool full) {
     const Trace& trace = trace_of(generation);
     if (trace.bytes.empty()) return state.SkipWithError("no real traces: set WAVETAP_DATA");
@@ -192,6 +217,9 @@ void decode(benchmark::State& state, Generation generation, bool full) {
 BENCHMARK_CAPTURE(scan, gfx9, Generation::kGfx9)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(scan, gfx11, Generation::kGfx11)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(scan, gfx12, Generation::kGfx12)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(columns, gfx9, Generation::kGfx9)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(columns, gfx11, Generation::kGfx11)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(columns, gfx12, Generation::kGfx12)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(decode, gfx9_waves, Generation::kGfx9, false)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(decode, gfx11_waves, Generation::kGfx11, false)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(decode, gfx12_waves, Generation::kGfx12, false)->Unit(benchmark::kMillisecond);

@@ -13,8 +13,6 @@ namespace {
 
 // Damaged markers must not make the table of objects grow without bound.
 constexpr std::size_t kMaxObjects = 1U << 16;
-// Nor may damaged program counters make the cache grow.
-constexpr std::size_t kMaxPages = 2048;
 
 std::optional<std::int32_t> branch_distance(std::string_view text) {
     const std::size_t space = text.find_last_of(" \t");
@@ -88,7 +86,9 @@ std::uint64_t CodeMap::code_id_for(std::uint64_t id, std::uint64_t address) cons
 }
 
 void CodeMap::load(std::uint64_t address, std::uint64_t size, std::uint64_t id, bool from_start) {
-    if (objects_.size() >= kMaxObjects || !live_ids_.insert(id).second) return;
+    if (objects_.size() >= kMaxObjects || live_ids_.contains(id)) return;
+    if (before_change) before_change();
+    live_ids_.insert(id);
     memo_address_ = kNoAddress;
     Object object;
     object.id = id;
@@ -104,7 +104,9 @@ void CodeMap::load(std::uint64_t address, std::uint64_t size, std::uint64_t id, 
 }
 
 void CodeMap::unload(std::uint64_t id) {
-    if (live_ids_.erase(id) == 0) return;
+    if (!live_ids_.contains(id)) return;
+    if (before_change) before_change();
+    live_ids_.erase(id);
     memo_address_ = kNoAddress;
     std::erase_if(live_, [this, id](std::uint32_t index) { return objects_[index].id == id; });
 }
@@ -128,8 +130,7 @@ std::uint32_t CodeMap::find(const std::vector<std::uint32_t>& sorted,
     return absolute - object.address < object.size ? *(after - 1) : 0;
 }
 
-PcRef CodeMap::attribute(std::uint64_t absolute) {
-    if (absolute == memo_address_) return memo_;
+PcRef CodeMap::find_and_keep(std::uint64_t absolute) {
     memo_address_ = absolute;
     memo_ = find_live(absolute);
     return memo_;
@@ -154,26 +155,25 @@ Pc CodeMap::pc_of(PcRef ref) const {
     return {object.address + ref.address, ref.address, object.id};
 }
 
-void CodeMap::find_page(std::uint32_t object, std::uint64_t page) {
-    if (pages_ >= kMaxPages) {
-        for (Object& each : objects_)
-            each.pages.clear();
-        pages_ = 0;
-    }
-    std::unique_ptr<Page>& found = objects_[object].pages[page];
-    if (!found) {
-        found = std::make_unique<Page>();
-        ++pages_;
-    }
+CodeLine CodeMap::fetch(PcRef ref) {
+    if (source_ == nullptr || (ref.address & 3) != 0) return {};
+    const MutexLock lock(source_mutex_);
+    return source_->fetch(objects_[ref.object].code_id, ref.address);
+}
+
+void LineCache::find_page(std::uint32_t object, std::uint64_t page) {
+    // Damaged program counters must not make it grow.
+    if (pages_.size() >= max_pages_) pages_.clear();
+    std::unique_ptr<Page>& found = pages_[{page, object}];
+    if (!found) found = std::make_unique<Page>();
     last_ = found.get();
     last_object_ = object;
     last_page_ = page;
 }
 
-void CodeMap::fetch(Slot& slot, PcRef ref) {
+void LineCache::fetch(Slot& slot, PcRef ref) {
     slot.known = true;
-    if (source_ == nullptr || (ref.address & 3) != 0) return;
-    slot.line = source_->fetch(objects_[ref.object].code_id, ref.address);
+    slot.line = map_->fetch(ref);
 }
 
 } // namespace wavetap::decode

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/mutex.hpp"
 #include "code/disassembler.hpp"
 #include "decode/decoder.hpp"
 #include "decode/records.hpp"
@@ -9,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -60,8 +62,8 @@ struct PcRef {
     std::uint64_t address = 0; ///< ELF address, or absolute when object is 0
 };
 
-/// The code objects that are loaded, and a cache of their lines (at most 32 MiB, then it starts
-/// afresh). Not thread safe.
+/// The code objects that are loaded. Not thread safe, but fetch(), has_code() and pc_of() may be
+/// called from several threads while nothing is loaded or unloaded.
 class CodeMap {
   public:
     /// `source` may be null: then nothing has lines. `objects` are always loaded.
@@ -72,16 +74,62 @@ class CodeMap {
     void unload(std::uint64_t id);
 
     /// Which live object covers `absolute`. Markers come before the caller's objects.
-    PcRef attribute(std::uint64_t absolute);
+    PcRef attribute(std::uint64_t absolute) {
+        return absolute == memo_address_ ? memo_ : find_and_keep(absolute);
+    }
     /// As attribute(), then also objects that were loaded before the trace began.
     PcRef attribute_late(std::uint64_t absolute);
     Pc pc_of(PcRef ref) const;
 
-    /// The line at `ref`, from the cache or the source; an invalid one where there is none.
+    /// True if the source has the bytes of the object.
+    bool has_code(std::uint32_t object) const { return objects_[object].has_code; }
+    /// The line at `ref` from the source; an invalid one where there is none. Slow: see LineCache.
+    CodeLine fetch(PcRef ref) WAVETAP_EXCLUDES(source_mutex_);
+
+    /// Called before an object is loaded or unloaded: program counters that were attributed before
+    /// must be used up now.
+    std::function<void()> before_change;
+
+  private:
+    struct Object {
+        std::uint64_t id = 0;
+        std::uint64_t code_id = 0; ///< what the source calls its bytes
+        std::uint64_t address = 0; ///< load base: absolute = address + ELF address
+        std::uint64_t size = 0;
+        bool from_start = false;
+        bool has_code = false; ///< the source has its bytes
+    };
+
+    PcRef find_and_keep(std::uint64_t absolute);
+    PcRef find_live(std::uint64_t absolute) const;
+    std::uint32_t find(const std::vector<std::uint32_t>& sorted, std::uint64_t absolute) const;
+    void insert_sorted(std::vector<std::uint32_t>& sorted, std::uint32_t index);
+    std::uint64_t code_id_for(std::uint64_t id, std::uint64_t address) const;
+
+    CodeSource* source_;
+    Mutex source_mutex_;          ///< one call of the source at a time
+    std::vector<Object> objects_; ///< [0] = no object
+    std::unordered_set<std::uint64_t> live_ids_;
+    std::vector<std::uint32_t> given_;      ///< the caller's, by address
+    std::vector<std::uint32_t> live_;       ///< from markers, by address
+    std::vector<std::uint32_t> from_start_; ///< from markers, by address
+    static constexpr std::uint64_t kNoAddress = ~std::uint64_t{0};
+    std::uint64_t memo_address_ = kNoAddress;
+    PcRef memo_;
+};
+
+/// Lines that were fetched from a CodeMap, by page of 4 KiB. Bounded: when it is full it starts
+/// afresh. Not thread safe; several may use one map.
+class LineCache {
+  public:
+    /// `max_pages`: 12 KiB each.
+    LineCache(CodeMap& map, std::size_t max_pages) : map_(&map), max_pages_(max_pages) {}
+
+    /// An invalid line where there is none.
     CodeLine line(PcRef ref) {
         const std::uint64_t page = ref.address >> kPageShift;
         if (ref.object != last_object_ || page != last_page_) {
-            if (!objects_[ref.object].has_code) return {};
+            if (!map_->has_code(ref.object)) return {};
             find_page(ref.object, page);
         }
         Slot& slot = last_->slots[(ref.address & kPageMask) >> 2];
@@ -99,36 +147,26 @@ class CodeMap {
     struct Page {
         std::array<Slot, (1U << kPageShift) / 4> slots;
     };
-    struct Object {
-        std::uint64_t id = 0;
-        std::uint64_t code_id = 0; ///< what the source calls its bytes
-        std::uint64_t address = 0; ///< load base: absolute = address + ELF address
-        std::uint64_t size = 0;
-        bool from_start = false;
-        bool has_code = false; ///< the source has its bytes
-        std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages;
+    struct Key {
+        std::uint64_t page = 0;
+        std::uint32_t object = 0;
+        friend bool operator==(const Key&, const Key&) = default;
     };
-
-    PcRef find_live(std::uint64_t absolute) const;
+    struct Hash {
+        std::size_t operator()(const Key& key) const {
+            return static_cast<std::size_t>(
+                (key.page + key.object * 0x9E3779B9ULL) * 0x9E3779B97F4A7C15ULL >> 20);
+        }
+    };
     void find_page(std::uint32_t object, std::uint64_t page);
     void fetch(Slot& slot, PcRef ref);
-    std::uint32_t find(const std::vector<std::uint32_t>& sorted, std::uint64_t absolute) const;
-    void insert_sorted(std::vector<std::uint32_t>& sorted, std::uint32_t index);
-    std::uint64_t code_id_for(std::uint64_t id, std::uint64_t address) const;
 
-    CodeSource* source_;
-    std::vector<Object> objects_; ///< [0] = no object
-    std::unordered_set<std::uint64_t> live_ids_;
-    std::vector<std::uint32_t> given_;      ///< the caller's, by address
-    std::vector<std::uint32_t> live_;       ///< from markers, by address
-    std::vector<std::uint32_t> from_start_; ///< from markers, by address
-    static constexpr std::uint64_t kNoAddress = ~std::uint64_t{0};
-    std::uint64_t memo_address_ = kNoAddress;
-    PcRef memo_;
+    CodeMap* map_;
+    std::size_t max_pages_;
+    std::unordered_map<Key, std::unique_ptr<Page>, Hash> pages_;
     Page* last_ = nullptr;
     std::uint32_t last_object_ = 0;
     std::uint64_t last_page_ = ~std::uint64_t{0};
-    std::size_t pages_ = 0;
 };
 
 } // namespace wavetap::decode

@@ -5,7 +5,7 @@
 #include "base/units.hpp"
 #include "code/code_object.hpp"
 #include "decode/elf_source.hpp"
-#include "decode/engine.hpp"
+#include "decode/stream.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -186,36 +186,10 @@ void take_totals(BlobRecords& records, const sqtt::Header& header, const BlobTot
 Result<sqtt::Header> header_of(std::span<const std::byte> bytes,
                                std::optional<std::uint64_t> assumed) {
     if (assumed) return sqtt::parse_header(*assumed);
-    if (bytes.size() < 8) {
-        return Error{ErrorCode::kCorrupt,
-                     "a thread trace of " + std::to_string(bytes.size()) +
-                         " bytes has no room for its header of 8",
-                     "byte 0", "the trace unit wrote nothing, or the file was cut"};
-    }
-    std::uint64_t raw = 0;
-    std::memcpy(&raw, bytes.data(), 8);
-    return sqtt::parse_header(raw);
+    return StreamDecoder::read_header(bytes);
 }
 
 } // namespace
-
-Result<BlobTotals> decode_stream(std::span<const std::byte> bytes, const StreamOptions& options,
-                                 CodeMap& code, RecordSink& sink, Diagnostics& diagnostics) {
-    WAVETAP_TRY(const auto header, header_of(bytes, options.header));
-    EngineSetup setup;
-    setup.header = header;
-    setup.bytes = bytes;
-    setup.code = &code;
-    setup.sink = &sink;
-    setup.diagnostics = &diagnostics;
-    setup.want_instructions = options.want_instructions;
-    setup.insert_barrier_waits = options.insert_barrier_waits;
-    if (header.generation == sqtt::Generation::kGfx9) {
-        setup.start_bits = options.header ? 0 : 64;
-        return decode_gfx9(setup);
-    }
-    return decode_rdna(setup);
-}
 
 Result<BlobRecords> decode_blob(std::span<const std::byte> bytes, const Options& options) {
     WAVETAP_TRY(const auto header, header_of(bytes, options.header));
@@ -233,6 +207,8 @@ Result<BlobRecords> decode_blob(std::span<const std::byte> bytes, const Options&
     StreamOptions stream;
     stream.header = options.header;
     stream.want_instructions = options.want_instructions;
+    stream.threads = options.threads;
+    stream.part_bytes = options.part_bytes;
     WAVETAP_TRY(const auto totals, decode_stream(bytes, stream, code, collector, diagnostics));
     collector.finish();
     take_totals(records, header, totals);

@@ -32,9 +32,14 @@ struct Options {
     /// Bytes that continue an earlier chunk have no header: the 8-byte header to assume.
     std::optional<std::uint64_t> header;
     bool want_instructions = true;
+    /// Threads that work on the blob, this one included; 0: one for each processor. The records are
+    /// the same whatever their number.
+    unsigned threads = 1;
+    /// Bytes that one thread takes at a time; 0: a good size. Changes nothing but speed.
+    std::size_t part_bytes = 0;
 };
 
-/// Everything of one blob. Streaming layers for larger traces are in the other headers here.
+/// Everything of one blob. For larger traces: stream.hpp.
 struct BlobRecords {
     std::string generation; ///< "gfx9", "gfx10", "gfx11", "gfx12", "gfx1250"
     std::uint64_t header = 0;

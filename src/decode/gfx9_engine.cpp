@@ -1,10 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-#include "decode/engine.hpp"
+#include "decode/engine_base.hpp"
 #include "decode/gfx9_waves.hpp"
-#include "decode/occupancy.hpp"
-#include "decode/register_state.hpp"
-#include "sqtt/fast_reader.hpp"
 #include "sqtt/gfx9.hpp"
 
 #include <algorithm>
@@ -23,127 +20,102 @@ template <TokenType kToken, FieldId kField> std::uint32_t get(const Token& token
     return static_cast<std::uint32_t>(sqtt::extract(token.bits, kBits));
 }
 
-class Gfx9Engine {
+class Gfx9Engine final : public EngineBase<sqtt::Generation::kGfx9, Gfx9Engine> {
   public:
+    static constexpr std::uint64_t kUnit = sqtt::kGfx9ClocksPerUnit;
+    /// How far behind a reset of the clock its timestamp is looked for; real ones come within four
+    /// tokens.
+    static constexpr std::size_t kTimestampBytes = 64 * 1024;
+    static constexpr std::size_t kLookAheadBytes =
+        kTimestampBytes + sqtt::TokenColumns::kMarginBytes;
+
     explicit Gfx9Engine(const EngineSetup& setup)
-        : setup_(setup), sink_(*setup.sink), diagnostics_(*setup.diagnostics),
-          stitcher_(setup.header, *setup.code, *setup.diagnostics),
-          registers_(sqtt::Generation::kGfx9, *setup.code, *setup.sink),
-          occupancy_(*setup.code, *setup.sink, *setup.diagnostics, true),
-          waves_(setup.want_instructions ? &stitcher_ : nullptr, *setup.sink, *setup.diagnostics) {
+        : EngineBase(setup, true), waves_(finisher_, diagnostics_) {
         waves_.set_issue_phase(setup.header.issue_phase);
     }
 
-    BlobTotals run();
+    std::uint64_t clocks_of(const Token& token) const { return kUnit * token.delta; }
+    /// Starts, ends and user data have their place at the same bits.
+    WaveWords place_of(const Token& token) const {
+        constexpr auto kToken = TokenType::kWaveEnd;
+        const std::uint32_t sa = get<kToken, FieldId::kSa>(token);
+        const std::uint32_t cu = get<kToken, FieldId::kCu>(token);
+        const std::uint32_t simd = get<kToken, FieldId::kSimd>(token);
+        return WaveWords::place(sa, cu, simd, get<kToken, FieldId::kSlot>(token),
+                                on_target(sa, cu, simd));
+    }
+    void take_occupancy(const Token& token, WaveWords where) {
+        if (token.type == TokenType::kWaveStart)
+            wave_start(token, at(token), where);
+        else
+            wave_end(at(token), where);
+    }
+    void take_instruction(const Token& token);
+    void take_rest(const Token& token);
+    void finish_waves(StreamPoint end) {
+        waves_.finish(end);
+        totals_.instruction_tokens = waves_.totals().instruction_tokens;
+        totals_.tokens_without_wave = waves_.totals().tokens_without_wave;
+        totals_.issue_phase = waves_.issue_phase();
+    }
 
   private:
-    void token(const Token& token, StreamPoint at);
-    bool time_reset(const Token& token);
+    void time_reset(const Token& token);
     void misc(const Token& token, StreamPoint at);
     void reg(const Token& token, StreamPoint at);
     template <TokenType kToken> void reg_cs(const Token& token, StreamPoint at);
-    void wave_start(const Token& token, StreamPoint at);
-    void wave_end(const Token& token, StreamPoint at);
+    void wave_start(const Token& token, StreamPoint at, WaveWords where);
+    void wave_end(StreamPoint at, WaveWords where);
     void perf(const Token& token, StreamPoint at);
-    template <TokenType kToken>
-    WaveHead place(const Token& token, WaveHead::Queue queue = {}) const;
     WaveHead target(unsigned simd, unsigned slot, std::uint64_t time);
     bool on_target(std::uint32_t sa, std::uint32_t cu, std::uint32_t simd) const {
         return sa == 0 && cu == setup_.header.target_cu &&
                (setup_.header.simd_mask >> simd & 1) != 0;
     }
-    void event(StreamPoint at, EventKind kind) {
-        sink_.event({at.time, kind, 0, 0, false, 0, at.offset_bytes});
-    }
 
-    const EngineSetup& setup_;
-    RecordSink& sink_;
-    Diagnostics& diagnostics_;
-    Stitcher stitcher_;
-    RegisterState registers_;
-    Occupancy occupancy_;
     Gfx9Waves waves_;
-    BlobTotals totals_;
-    std::uint64_t time_ = 0;
-    std::int64_t base_ = 0; ///< of the absolute counter; negative if the counter was just reset
+    std::int64_t clock_base_ = 0; ///< of the absolute counter; negative if it was just reset
     std::uint64_t claimed_ = ~std::uint64_t{0}; ///< the timestamp that a reset has used
     std::uint64_t last_perf_ = 0;
 };
 
-BlobTotals Gfx9Engine::run() {
-    using Reader = sqtt::FastReader<sqtt::Generation::kGfx9>;
-    Reader reader(sqtt::lookup_table(sqtt::Generation::kGfx9), setup_.bytes, setup_.start_bits);
-    bool first = true;
-    reader.run([&](const Token& token) {
-        ++totals_.tokens[static_cast<std::size_t>(token.type)];
-        if (token.offset_bits == claimed_) return;
-        time_ += sqtt::kGfx9ClocksPerUnit * std::uint64_t{token.delta};
-        if (token.type == TokenType::kMisc) {
-            const auto type = static_cast<Gfx9Misc>(get<TokenType::kMisc, FieldId::kType>(token));
-            if (type == Gfx9Misc::kTimeReset) time_reset(token);
-            if (first) totals_.first_time = time_;
-            first = false;
-            if (type > Gfx9Misc::kTimeReset) misc(token, {time_, token.offset_bits / 8});
-            return;
-        }
-        if (first) totals_.first_time = time_;
-        first = false;
-        this->token(token, {time_, token.offset_bits / 8});
-    });
-    totals_.tokens[static_cast<std::size_t>(TokenType::kMisc)] += reader.padding();
-    const StreamPoint end{time_, reader.offset_bits() / 8};
-    if (reader.truncated()) {
-        totals_.cut_tokens = 1;
-        diagnostics_.add(Fault::kCutToken, end.offset_bytes, time_);
-    }
-    waves_.finish(end);
-    occupancy_.finish(end);
-    totals_.last_time = time_;
-    totals_.instructions = waves_.totals().instructions;
-    totals_.instructions_with_pc = waves_.totals().with_pc;
-    totals_.instruction_tokens = waves_.totals().instruction_tokens;
-    totals_.tokens_without_wave = waves_.totals().tokens_without_wave;
-    totals_.wave_end_without_start = occupancy_.ends_without_start();
-    totals_.counter_frequency_khz = registers_.counter_frequency_khz();
-    totals_.issue_phase = waves_.issue_phase();
-    return totals_;
-}
-
 // The counter of the deltas ran full; the absolute counter follows within a few tokens and counts
 // from here on. The search ends at the next reset, so all searches together are linear.
-bool Gfx9Engine::time_reset(const Token& token) {
-    sqtt::TokenReader ahead(sqtt::Generation::kGfx9, setup_.bytes,
-                            token.offset_bits + token.size_bits);
+void Gfx9Engine::time_reset(const Token& token) {
+    constexpr std::uint64_t kMiscBits = 16;
+    const std::uint64_t begin = token.offset_bits - origin_bits_ + kMiscBits;
+    const std::size_t end = std::min<std::uint64_t>(bytes_.size(), begin / 8 + kTimestampBytes);
+    sqtt::TokenReader ahead(sqtt::Generation::kGfx9, bytes_.first(end), begin);
     for (Token next; ahead.next(next);) {
         if (next.type == TokenType::kMisc && get<TokenType::kMisc, FieldId::kType>(next) ==
                                                  static_cast<std::uint32_t>(Gfx9Misc::kTimeReset))
             break;
         if (next.type != TokenType::kTimestamp) continue;
-        claimed_ = next.offset_bits;
+        claimed_ = next.offset_bits + origin_bits_;
         const auto value = static_cast<std::int64_t>(next.bits.low >> 16);
         if (!totals_.clock_base) {
-            base_ = value - static_cast<std::int64_t>(time_) + 4;
-            totals_.clock_base = static_cast<std::uint64_t>(base_);
+            clock_base_ = value - static_cast<std::int64_t>(time_) + 4;
+            totals_.clock_base = static_cast<std::uint64_t>(clock_base_);
         }
-        if (value <= base_) {
-            diagnostics_.add(Fault::kTimeBackwards, next.offset_bits / 8, time_);
-            return true;
+        if (value <= clock_base_) {
+            diagnostics_.add(Fault::kTimeBackwards, claimed_ / 8, time_);
+            return;
         }
         const std::uint64_t absolute =
-            static_cast<std::uint64_t>(value - base_) & ~std::uint64_t{3};
-        if (absolute + 4 < time_)
-            diagnostics_.add(Fault::kTimeBackwards, next.offset_bits / 8, time_);
-        time_ = absolute;
-        return true;
+            static_cast<std::uint64_t>(value - clock_base_) & ~std::uint64_t{3};
+        if (absolute + 4 < time_) diagnostics_.add(Fault::kTimeBackwards, claimed_ / 8, time_);
+        move_clock(absolute - time_);
+        return;
     }
     diagnostics_.add(Fault::kResetWithoutTimestamp, token.offset_bits / 8, time_);
-    return false;
 }
 
 void Gfx9Engine::misc(const Token& token, StreamPoint at) {
     switch (static_cast<Gfx9Misc>(get<TokenType::kMisc, FieldId::kType>(token))) {
     case Gfx9Misc::kTime:
+        break;
     case Gfx9Misc::kTimeReset:
+        time_reset(token);
         break;
     case Gfx9Misc::kPacketLost:
         event(at, EventKind::kPacketsLost);
@@ -191,53 +163,39 @@ template <TokenType kToken> void Gfx9Engine::reg_cs(const Token& token, StreamPo
         get<kToken, FieldId::kAddress>(token), get<kToken, FieldId::kData>(token));
 }
 
-template <TokenType kToken>
-WaveHead Gfx9Engine::place(const Token& token, WaveHead::Queue queue) const {
-    const std::uint32_t sa = get<kToken, FieldId::kSa>(token);
-    const std::uint32_t cu = get<kToken, FieldId::kCu>(token);
-    const std::uint32_t simd = get<kToken, FieldId::kSimd>(token);
-    WaveHead head;
-    head.place(sa, cu, simd, get<kToken, FieldId::kSlot>(token), on_target(sa, cu, simd), queue);
-    return head;
-}
-
-void Gfx9Engine::wave_start(const Token& token, StreamPoint at) {
+inline void Gfx9Engine::wave_start(const Token& token, StreamPoint at, WaveWords where) {
     constexpr auto kToken = TokenType::kWaveStart;
-    WaveHead::Queue from;
-    from.me = get<kToken, FieldId::kMe>(token);
-    from.pipe = get<kToken, FieldId::kPipe>(token);
-    from.count = get<kToken, FieldId::kCount>(token);
-    from.workgroup = get<kToken, FieldId::kThreadGroup>(token);
-    WaveHead head = place<kToken>(token, from);
-    if (head.slot >= sqtt::kGfx9SlotsPerIssue)
+    const WaveWords words = where.from(
+        get<kToken, FieldId::kMe>(token), get<kToken, FieldId::kPipe>(token),
+        get<kToken, FieldId::kCount>(token), get<kToken, FieldId::kThreadGroup>(token), 0);
+    if (words.slot() >= sqtt::kGfx9SlotsPerIssue)
         diagnostics_.add(Fault::kSlotOutOfRange, at.offset_bytes, at.time);
-    const std::uint64_t entry = registers_.entry_address((head.me & 1U) * 4U + head.pipe);
-    if (head.count > 64) {
-        if (head.on_target)
-            waves_.switch_context(at, head.simd, head.slot);
-        else if (occupancy_.find(head) != nullptr)
-            occupancy_.set_entry(head, entry);
+    const std::uint64_t entry = registers_.entry_address((words.me() & 1U) * 4U + words.pipe());
+    if (words.count() > 64) {
+        if (words.on_target())
+            waves_.switch_context(at, words.simd(), words.slot());
+        else if (occupancy_.taken(words))
+            occupancy_.set_entry(words, entry);
         else
-            occupancy_.start(at, head, entry, true);
+            occupancy_.start(at, words, entry, true);
         return;
     }
-    occupancy_.start(at, head, entry, true);
-    if (head.on_target) waves_.start(at, head);
+    occupancy_.start(at, words, entry, true);
+    if (words.on_target()) waves_.start(at, occupancy_.head(words));
 }
 
-void Gfx9Engine::wave_end(const Token& token, StreamPoint at) {
-    const WaveHead head = place<TokenType::kWaveEnd>(token);
-    if (head.on_target) {
-        if (!waves_.live(head.simd, head.slot)) {
+inline void Gfx9Engine::wave_end(StreamPoint at, WaveWords where) {
+    if (where.on_target()) {
+        if (!waves_.live(where.simd(), where.slot())) {
             // The wave ran before the trace began and issued nothing since.
-            if (occupancy_.find(head) == nullptr) occupancy_.end_without_start(at, head);
+            if (!occupancy_.taken(where)) occupancy_.end_without_start(at, where);
             return;
         }
-        if (!waves_.end(at, head.simd, head.slot)) return; // it is in a trap and goes on
-        occupancy_.end(at, head);
+        if (!waves_.end(at, where.simd(), where.slot())) return; // it is in a trap and goes on
+        occupancy_.end(at, where);
         return;
     }
-    if (!occupancy_.end(at, head)) occupancy_.end_without_start(at, head);
+    if (!occupancy_.end(at, where)) occupancy_.end_without_start(at, where);
 }
 
 WaveHead Gfx9Engine::target(unsigned simd, unsigned slot, std::uint64_t time) {
@@ -275,8 +233,33 @@ void Gfx9Engine::perf(const Token& token, StreamPoint at) {
     sink_.perf(record);
 }
 
-void Gfx9Engine::token(const Token& token, StreamPoint at) {
+void Gfx9Engine::take_instruction(const Token& token) {
+    const StreamPoint at = this->at(token);
+    if (token.type == TokenType::kIssue) {
+        constexpr auto kToken = TokenType::kIssue;
+        waves_.issue(at, get<kToken, FieldId::kSimd>(token), get<kToken, FieldId::kStates>(token));
+        return;
+    }
+    constexpr auto kToken = TokenType::kInst;
+    const unsigned simd = get<kToken, FieldId::kSimd>(token);
+    const unsigned slot = get<kToken, FieldId::kSlot>(token);
+    const unsigned type = get<kToken, FieldId::kType>(token);
+    if (waves_.live(simd, slot)) return waves_.inst(at, simd, slot, type);
+    WaveHead head = target(simd, slot, at.time);
+    head.ordinal = at.offset_bytes;
+    waves_.inst_without_wave(at, head);
+}
+
+void Gfx9Engine::take_rest(const Token& token) {
+    const StreamPoint at = this->at(token);
     switch (token.type) {
+    case TokenType::kMisc:
+        misc(token, at);
+        break;
+    case TokenType::kTimestamp:
+        // It was applied at the reset, and moves the clock no further.
+        if (token.offset_bits == claimed_) move_clock(0 - clocks_of(token));
+        break;
     case TokenType::kReg:
         reg(token, at);
         break;
@@ -286,26 +269,11 @@ void Gfx9Engine::token(const Token& token, StreamPoint at) {
     case TokenType::kRegCsPriv:
         reg_cs<TokenType::kRegCsPriv>(token, at);
         break;
-    case TokenType::kWaveStart:
-        wave_start(token, at);
-        break;
-    case TokenType::kWaveEnd:
-        wave_end(token, at);
-        break;
     case TokenType::kEvent:
     case TokenType::kEventCs:
     case TokenType::kEventGfx1:
         registers_.event(at, {}, get<TokenType::kEventCs, FieldId::kEventId>(token));
         break;
-    case TokenType::kInst: {
-        constexpr auto kToken = TokenType::kInst;
-        const unsigned simd = get<kToken, FieldId::kSimd>(token);
-        const unsigned slot = get<kToken, FieldId::kSlot>(token);
-        WaveHead head = target(simd, slot, at.time);
-        if (!waves_.live(simd, slot)) head.ordinal = occupancy_.next_ordinal();
-        waves_.inst(at, head, get<kToken, FieldId::kType>(token));
-        break;
-    }
     case TokenType::kNewPc: {
         constexpr auto kToken = TokenType::kNewPc;
         constexpr auto kPc = sqtt::bits_of(sqtt::kGfx9Rows, kToken, FieldId::kPc);
@@ -316,13 +284,9 @@ void Gfx9Engine::token(const Token& token, StreamPoint at) {
                        setup_.code->attribute(pc));
         break;
     }
-    case TokenType::kIssue: {
-        constexpr auto kToken = TokenType::kIssue;
-        waves_.issue(at, get<kToken, FieldId::kSimd>(token), get<kToken, FieldId::kStates>(token));
-        break;
-    }
     case TokenType::kShaderData: {
-        const WaveHead head = place<TokenType::kShaderData>(token);
+        WaveHead head;
+        head.set(place_of(token));
         sink_.shader_data({at.time, get<TokenType::kShaderData, FieldId::kData>(token), head.sa,
                            head.cu, head.simd, head.slot, false, false});
         break;
@@ -337,8 +301,8 @@ void Gfx9Engine::token(const Token& token, StreamPoint at) {
 
 } // namespace
 
-BlobTotals decode_gfx9(const EngineSetup& setup) {
-    return Gfx9Engine(setup).run();
+std::unique_ptr<Engine> make_gfx9_engine(const EngineSetup& setup) {
+    return std::make_unique<Gfx9Engine>(setup);
 }
 
 } // namespace wavetap::decode

@@ -253,20 +253,22 @@ void Gfx9Waves::resume(Wave& wave, StreamPoint at, unsigned type) const {
     }
 }
 
-void Gfx9Waves::inst(StreamPoint at, const WaveHead& head, unsigned type) {
+void Gfx9Waves::inst_without_wave(StreamPoint at, const WaveHead& head) {
     Wave& wave = waves_[head.simd][head.slot];
     ++totals_.instruction_tokens;
-    if (!wave.live) {
-        ++totals_.tokens_without_wave;
-        diagnostics_->add(Fault::kTokenWithoutWave, at.offset_bytes, at.time);
-        if (wave.held) return;
-        clear(wave);
-        wave.live = true;
-        wave.held = true;
-        wave.head = head;
-        wave.state_start = at.time;
-        return;
-    }
+    ++totals_.tokens_without_wave;
+    diagnostics_->add(Fault::kTokenWithoutWave, at.offset_bytes, at.time);
+    if (wave.held) return;
+    clear(wave);
+    wave.live = true;
+    wave.held = true;
+    wave.head = head;
+    wave.state_start = at.time;
+}
+
+void Gfx9Waves::inst(StreamPoint at, unsigned simd, unsigned slot, unsigned type) {
+    Wave& wave = waves_[simd][slot];
+    ++totals_.instruction_tokens;
     if (wave.trap != Trap::kNormal) {
         resume(wave, at, type);
         return;
@@ -275,7 +277,7 @@ void Gfx9Waves::inst(StreamPoint at, const WaveHead& head, unsigned type) {
     const std::uint32_t i = wave.queue[0];
     std::copy(wave.queue.begin() + 1, wave.queue.begin() + wave.queue_size, wave.queue.begin());
     --wave.queue_size;
-    name(wave, at, head.simd, i, type);
+    name(wave, at, simd, i, type);
 }
 
 void Gfx9Waves::apply_stalls(Wave& wave, std::size_t i) const {
@@ -362,17 +364,7 @@ void Gfx9Waves::deliver(Wave& wave, StreamPoint at, bool complete) {
         wave.head.record_end = wave.head.end;
     }
     if (wave.list.empty()) wave.timeline.clear();
-    WaveView view{wave.head, wave.list, {}, {}, wave.timeline, {}, false, 0};
-    if (stitcher_ != nullptr && !wave.list.empty()) {
-        stitcher_->run(wave.list, wave.anchors, wave.timeline, wave.head.start, at.offset_bytes);
-        totals_.with_pc += stitcher_->placed;
-        view.pcs = stitcher_->pcs;
-        view.has_pc = stitcher_->has_pc;
-        view.stitched = stitcher_->complete;
-        view.lines_without_token = stitcher_->lines_without_token;
-    }
-    totals_.instructions += wave.list.size();
-    sink_->wave(view);
+    finisher_->deliver(wave.head, wave.list, wave.anchors, wave.timeline, at.offset_bytes);
     wave.live = false;
 }
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "decode/diagnostics.hpp"
+#include "decode/finisher.hpp"
 #include "decode/register_state.hpp"
 #include "decode/sink.hpp"
-#include "decode/stitch.hpp"
 
 #include <array>
 #include <cstdint>
@@ -14,8 +14,6 @@
 namespace wavetap::decode {
 
 struct WaveTotals {
-    std::uint64_t instructions = 0;
-    std::uint64_t with_pc = 0;
     std::uint64_t instruction_tokens = 0;
     std::uint64_t tokens_without_wave = 0;
 };
@@ -23,8 +21,8 @@ struct WaveTotals {
 /// The waves of the target CU of a gfx9 stream: ISSUE tokens say when, INST tokens say what.
 class Gfx9Waves {
   public:
-    Gfx9Waves(Stitcher* stitcher, RecordSink& sink, Diagnostics& diagnostics)
-        : stitcher_(stitcher), sink_(&sink), diagnostics_(&diagnostics) {}
+    Gfx9Waves(WaveFinisher& finisher, Diagnostics& diagnostics)
+        : finisher_(&finisher), diagnostics_(&diagnostics) {}
 
     /// A wave starts in a slot; one that is still there is delivered as unfinished.
     void start(StreamPoint at, const WaveHead& head);
@@ -33,8 +31,11 @@ class Gfx9Waves {
     /// False if nothing ends there (no wave, or it is in a trap).
     bool end(StreamPoint at, unsigned simd, unsigned slot);
     void issue(StreamPoint at, unsigned simd, std::uint32_t states);
-    /// A slot that never held a wave takes one with an unknown start; `head` says how to call it.
-    void inst(StreamPoint at, const WaveHead& head, unsigned type);
+    /// For a live wave.
+    void inst(StreamPoint at, unsigned simd, unsigned slot, unsigned type);
+    /// No wave is live there. A slot that never held one takes one with an unknown start; `head`
+    /// says how to call it.
+    void inst_without_wave(StreamPoint at, const WaveHead& head);
     void inst_pc(unsigned simd, unsigned slot, PcRef pc);
     void save_context();
     void packets_lost();
@@ -84,8 +85,7 @@ class Gfx9Waves {
     void resume(Wave& wave, StreamPoint at, unsigned type) const;
     void deliver(Wave& wave, StreamPoint at, bool complete);
 
-    Stitcher* stitcher_; ///< null: instructions are not wanted
-    RecordSink* sink_;
+    WaveFinisher* finisher_;
     Diagnostics* diagnostics_;
     WaveTotals totals_;
     std::uint32_t phase_ = kFirstPhase;

@@ -20,7 +20,11 @@ class InstructionList {
   public:
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
-    void clear() { size_ = 0; }
+    void clear() {
+        size_ = 0;
+        // A wave of rare length must not hold its memory for ever.
+        if (times.size() > kMaxKept) *this = {};
+    }
 
     void push(std::uint64_t time, std::uint8_t category, std::uint32_t duration,
               std::uint32_t stall) {
@@ -60,8 +64,9 @@ class InstructionList {
     std::vector<std::uint8_t> categories;
 
   private:
+    static constexpr std::size_t kMaxKept = std::size_t{1} << 15;
     void grow() {
-        const std::size_t capacity = std::max<std::size_t>(256, times.size() * 2);
+        const std::size_t capacity = std::max<std::size_t>(64, times.size() * 2);
         times.resize(capacity);
         durations.resize(capacity);
         stalls.resize(capacity);
@@ -87,6 +92,13 @@ struct PcAnchor {
 class AnchorList {
   public:
     const std::vector<PcAnchor>& all() const { return anchors_; }
+    /// Known places without a code object get what `attribute(address)` says.
+    template <class Attribute> void attribute(Attribute&& attribute) {
+        for (PcAnchor& anchor : anchors_) {
+            if (anchor.state == PcAnchor::State::kKnown && anchor.pc.object == 0)
+                anchor.pc = attribute(anchor.pc.address);
+        }
+    }
     bool empty() const { return anchors_.empty(); }
     void clear() {
         anchors_.clear();

@@ -12,60 +12,109 @@
 namespace wavetap::decode {
 
 /// Which wave slots of the engine are taken. Fixed size: 2 shader arrays x 16 CUs or WGPs x 4 SIMDs
-/// x 32 slots. Waves off the target are delivered at their end.
+/// x 32 slots. Waves off the target are delivered at their end. Records are collected for the sink
+/// until flush() or until there are enough.
 class Occupancy {
   public:
     /// `quiet_on_target`: an end without a start on the target gives no occupancy records (gfx9).
     Occupancy(CodeMap& code, RecordSink& sink, Diagnostics& diagnostics, bool quiet_on_target)
-        : slots_(kSlots), code_(&code), sink_(&sink), diagnostics_(&diagnostics),
-          quiet_on_target_(quiet_on_target) {}
+        : slots_(kSlots), records_(kBatch), waves_(kBatch), code_(&code), sink_(&sink),
+          diagnostics_(&diagnostics), quiet_on_target_(quiet_on_target) {}
 
-    /// Takes a slot; gives the head its ordinal and entry. `entry_address` is absolute.
-    void start(StreamPoint at, WaveHead& head, std::uint64_t entry_address, bool is_ext);
-    /// Gives a slot back. False if it was not taken (the caller decides what that means).
-    bool end(StreamPoint at, const WaveHead& where);
-    /// The wave's context is saved: it leaves its slot, its entry is remembered.
-    void pause(StreamPoint at, const WaveHead& where);
-    /// A saved context comes back.
-    void resume(StreamPoint at, WaveHead& head, std::uint64_t entry_address);
-    /// An end without a start.
-    void end_without_start(StreamPoint at, WaveHead where);
-    const WaveHead* find(const WaveHead& where) const {
-        const Slot& slot = slots_[index(where)];
-        return slot.taken ? &slot.head : nullptr;
+    /// Takes a slot. `entry_address` is absolute.
+    void start(StreamPoint at, WaveWords words, std::uint64_t entry_address, bool is_ext) {
+        Slot& slot = slots_[index(words)];
+        if (slot.taken) [[unlikely]]
+            end_is_missing(slot, at);
+        slot.start = at.time;
+        slot.words = words;
+        slot.entry = code_->attribute(entry_address);
+        slot.taken = true;
+        slot.is_ext = is_ext;
+        slot.saved = false;
+        slot.losses = losses_;
+        slot.ordinal = at.offset_bytes;
+        report(slot, at.time, true);
     }
-    void set_entry(const WaveHead& where, std::uint64_t entry_address);
+    /// Gives a slot back. False if it was not taken (the caller decides what that means).
+    bool end(StreamPoint at, WaveWords where) {
+        Slot& slot = slots_[index(where)];
+        if (!slot.taken) return false;
+        slot.taken = false;
+        report(slot, at.time, false);
+        if (!slot.words.on_target()) deliver(slot, at.time);
+        return true;
+    }
+    /// The wave's context is saved: it leaves its slot, its entry is remembered.
+    void pause(StreamPoint at, WaveWords where) {
+        if (end(at, where)) slots_[index(where)].saved = true;
+    }
+    /// A saved context comes back.
+    void resume(StreamPoint at, WaveWords words, std::uint64_t entry_address);
+    /// An end without a start.
+    void end_without_start(StreamPoint at, WaveWords where);
+    bool taken(WaveWords where) const { return slots_[index(where)].taken; }
+    /// The wave that was started last in the slot.
+    WaveHead head(WaveWords where) const { return head_of(slots_[index(where)]); }
+    void set_entry(WaveWords where, std::uint64_t entry_address);
     void packets_lost() { ++losses_; }
     /// Delivers waves off the target that are still running.
     void finish(StreamPoint at);
-    std::uint64_t next_ordinal() { return ordinal_++; }
+    /// Hands over what was collected for the sink.
+    void flush();
     std::uint64_t ends_without_start() const { return ends_without_start_; }
 
   private:
     static constexpr std::size_t kSlots = 2 * 16 * 4 * 32;
-    struct Slot {
-        WaveHead head;
+    static constexpr std::size_t kBatch = 128;
+    struct alignas(64) Slot {
+        std::uint64_t start = 0;
+        std::uint64_t ordinal = 0;
+        WaveWords words;
+        PcRef entry;
+        std::uint32_t losses = 0; ///< that had happened when it was taken
         bool taken = false;
         bool is_ext = false;
-        bool saved = false;       ///< its context was saved; the head's entry is still that wave's
-        std::uint64_t losses = 0; ///< that had happened when it was taken
+        bool saved = false; ///< its context was saved; the entry is still that wave's
     };
-    static std::size_t index(const WaveHead& head) {
-        return ((std::size_t{head.sa & 1U} * 16 + (head.cu & 15U)) * 4 + (head.simd & 3U)) * 32 +
-               (head.slot & 31U);
+    static_assert(sizeof(Slot) == 64);
+    static std::size_t index(WaveWords words) {
+        return static_cast<std::size_t>((words.sa() & 1U) << 11 | (words.cu() & 15U) << 7 |
+                                        (words.simd() & 3U) << 5 | (words.slot() & 31U));
     }
-    void report(const Slot& slot, std::uint64_t time, bool start);
-    void deliver(WaveHead& head);
+    static WaveHead head_of(const Slot& slot);
+    void report(const Slot& slot, std::uint64_t time, bool start) {
+        OccupancyRecord& record = records_[record_count_];
+        record.time = time;
+        record.pc.object = slot.entry.object;
+        record.pc.address = slot.entry.address;
+        record.set(slot.words, start, slot.is_ext);
+        if (++record_count_ == kBatch) flush();
+    }
+    void deliver(const Slot& slot, std::uint64_t end) {
+        WaveHead& wave = waves_[wave_count_];
+        wave.ordinal = slot.ordinal;
+        wave.start = slot.start;
+        wave.end = end;
+        wave.record_end = end;
+        wave.entry.object = slot.entry.object;
+        wave.entry.address = slot.entry.address;
+        wave.set(slot.words);
+        if (slot.entry.object == 0) wave.entry = code_->attribute_late(slot.entry.address);
+        if (++wave_count_ == kBatch) flush();
+    }
+    void end_is_missing(Slot& slot, StreamPoint at);
 
     std::vector<Slot> slots_;
-    InstructionList none_;
+    std::vector<OccupancyRecord> records_; ///< for the sink
+    std::vector<WaveHead> waves_;          ///< likewise
+    std::size_t record_count_ = 0, wave_count_ = 0;
     CodeMap* code_;
     RecordSink* sink_;
     Diagnostics* diagnostics_;
     bool quiet_on_target_;
-    std::uint64_t ordinal_ = 0;
     std::uint64_t ends_without_start_ = 0;
-    std::uint64_t losses_ = 0; ///< so far
+    std::uint32_t losses_ = 0; ///< so far
 };
 
 } // namespace wavetap::decode

@@ -1,11 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-#include "decode/engine.hpp"
-#include "decode/occupancy.hpp"
+#include "decode/engine_base.hpp"
 #include "decode/rdna_ops.hpp"
 #include "decode/rdna_waves.hpp"
-#include "decode/register_state.hpp"
-#include "sqtt/fast_reader.hpp"
 #include "sqtt/rdna.hpp"
 
 #include <algorithm>
@@ -74,25 +71,52 @@ class RecentSlots {
     std::array<int, 5> slots_{-1, -1, -1, -1, -1};
 };
 
-template <Generation kGen> class RdnaEngine {
-  public:
-    explicit RdnaEngine(const EngineSetup& setup)
-        : setup_(setup), header_(setup.header), sink_(*setup.sink),
-          diagnostics_(*setup.diagnostics), ops_(make_op_table(setup.header)),
-          stitcher_(setup.header, *setup.code, *setup.diagnostics),
-          registers_(kGen, *setup.code, *setup.sink),
-          occupancy_(*setup.code, *setup.sink, *setup.diagnostics, false),
-          waves_(setup.header, setup.want_instructions ? &stitcher_ : nullptr, *setup.sink,
-                 *setup.diagnostics) {}
+template <Generation kGen> class RdnaEngine final : public EngineBase<kGen, RdnaEngine<kGen>> {
+    using Base = EngineBase<kGen, RdnaEngine<kGen>>;
 
-    BlobTotals run();
+  public:
+    static constexpr std::uint64_t kUnit = 1;
+    static constexpr std::size_t kLookAheadBytes = sqtt::TokenColumns::kMarginBytes;
+
+    explicit RdnaEngine(const EngineSetup& setup)
+        : Base(setup, false), header_(setup.header), ops_(make_op_table(setup.header)),
+          waves_(setup.header, finisher_, diagnostics_) {}
+
+    std::uint64_t clocks_of(const Token& token) const {
+        if constexpr (kGen == Generation::kGfx1250) {
+            if (token.type == TokenType::kValu)
+                return sqtt::kValuClocks[get<TokenType::kValu, FieldId::kWaveTime>(token)];
+        }
+        return token.delta;
+    }
+    WaveWords place_of(const Token& token) const {
+        // Both kinds of starts have the place at the same bits.
+        return token.type == TokenType::kWaveEnd ? place<TokenType::kWaveEnd>(token)
+                                                 : place<TokenType::kWaveStart>(token);
+    }
+    void take_occupancy(const Token& token, WaveWords where);
+    void take_instruction(const Token& token);
+    void take_rest(const Token& token);
+    void finish_waves(StreamPoint end);
 
   private:
+    using Base::diagnostics_;
+    using Base::finisher_;
+    using Base::occupancy_;
+    using Base::registers_;
+    using Base::setup_;
+    using Base::sink_;
+    using Base::time_;
+    using Base::totals_;
+
+    // Tokens of one clock wait for a WAVERDY of that clock.
     static constexpr bool kHoldsTokens = kGen == Generation::kGfx10 || kGen == Generation::kGfx11;
     static constexpr std::size_t kMaxHeld = 64;
     struct Held {
-        Token token;
-        std::uint64_t time = 0;
+        std::uint64_t low = 0;
+        std::uint64_t offset_bits = 0;
+        std::uint8_t high = 0;
+        TokenType type = TokenType::kUnknown;
     };
 
     template <TokenType kToken, FieldId kField> static std::uint64_t wide(const Token& token) {
@@ -104,15 +128,21 @@ template <Generation kGen> class RdnaEngine {
         return static_cast<std::uint32_t>(wide<kToken, kField>(token));
     }
 
-    void advance(const Token& token);
     void timestamp(const Token& token, StreamPoint at);
+    static bool can_pass(const Token& token);
     void hold(const Token& token);
     void flush();
     void token(const Token& token, StreamPoint at);
+    void instruction_token(const Token& token, StreamPoint at);
+    bool on_target(std::uint32_t sa, std::uint32_t cu, std::uint32_t simd) const {
+        return sa == header_.target_sa && cu == header_.target_cu &&
+               (header_.simd_mask >> simd & 1) != 0;
+    }
+    template <TokenType kToken> WaveWords place(const Token& token) const;
+    void occupancy(const Token& token, StreamPoint at, WaveWords where);
     template <TokenType kToken>
-    WaveHead place(const Token& token, WaveHead::Queue queue = {}) const;
-    template <TokenType kToken> void wave_start(const Token& token, StreamPoint at);
-    void wave_end(const Token& token, StreamPoint at);
+    void wave_start(const Token& token, StreamPoint at, WaveWords where);
+    void wave_end(StreamPoint at, WaveWords where);
     void instruction(const Token& token, StreamPoint at);
     void valu(const Token& token, StreamPoint at);
     void reg(const Token& token, StreamPoint at);
@@ -122,114 +152,123 @@ template <Generation kGen> class RdnaEngine {
     template <TokenType kToken> void event_token(const Token& token, StreamPoint at);
     [[gnu::noinline, gnu::cold]] void new_header(const Token& token, StreamPoint at);
     void lost(StreamPoint at);
-    void event(StreamPoint at, EventKind kind) {
-        sink_.event({at.time, kind, 0, 0, false, 0, at.offset_bytes});
-    }
     static QueueKey queue(std::uint32_t me, std::uint32_t pipe) {
         return {static_cast<std::uint8_t>(me), static_cast<std::uint8_t>(pipe),
                 static_cast<std::uint8_t>((me & 1) * 4 + (pipe & 3))};
     }
 
-    const EngineSetup& setup_;
     sqtt::Header header_;
-    RecordSink& sink_;
-    Diagnostics& diagnostics_;
     OpTable ops_;
-    Stitcher stitcher_;
-    RegisterState registers_;
-    Occupancy occupancy_;
     RdnaWaves waves_;
-    BlobTotals totals_;
     RecentSlots recent_;
     std::array<Held, kMaxHeld> held_;
     std::size_t held_count_ = 0;
-    std::uint64_t time_ = 0;
+    std::uint64_t held_time_ = 0;
+    bool held_in_order_ = false; ///< a held token that no other may pass
     std::uint8_t cluster_ = 0;
     bool cluster_ends_ = false;
 };
 
-template <Generation kGen> void RdnaEngine<kGen>::advance(const Token& token) {
-    if constexpr (kGen == Generation::kGfx1250) {
-        if (token.type == TokenType::kValu) {
-            time_ += sqtt::kValuClocks[get<TokenType::kValu, FieldId::kWaveTime>(token)];
-            return;
-        }
+template <Generation kGen>
+inline void RdnaEngine<kGen>::take_occupancy(const Token& token, WaveWords where) {
+    if constexpr (kHoldsTokens) {
+        if (held_in_order_ || where.on_target()) return hold(token);
     }
-    time_ += token.delta;
+    occupancy(token, this->at(token), where);
 }
 
-template <Generation kGen> BlobTotals RdnaEngine<kGen>::run() {
-    stitcher_.insert_barrier_waits = setup_.insert_barrier_waits;
-    sqtt::FastReader<kGen> reader(sqtt::lookup_table(kGen), setup_.bytes, setup_.start_bits);
-    bool first = true;
-    reader.run([&](const Token& token) {
-        ++totals_.tokens[static_cast<std::size_t>(token.type)];
-        advance(token);
-        switch (token.type) {
-        case TokenType::kTime:
-        case TokenType::kMediumTime:
-        case TokenType::kAluExec:
-        case TokenType::kVmemExec:
-        case TokenType::kUtil:
-        case TokenType::kWaveAlloc:
-        case TokenType::kPopcount1:
-        case TokenType::kPopcount3:
-        case TokenType::kLdsConfig:
-        case TokenType::kExtension:
-            break;
-        case TokenType::kTimestamp:
-            timestamp(token, {time_, token.offset_bits / 8});
-            break;
-        default:
-            if constexpr (kHoldsTokens)
-                hold(token);
-            else
-                this->token(token, {time_, token.offset_bits / 8});
-        }
-        if (first && token.type != TokenType::kHeader) {
-            totals_.first_time = time_;
-            first = false;
-        }
-    });
-    totals_.tokens[static_cast<std::size_t>(TokenType::kNop)] += reader.padding();
-    flush();
-    const StreamPoint end{time_, reader.offset_bits() / 8};
-    if (reader.truncated()) {
-        totals_.cut_tokens = 1;
-        diagnostics_.add(Fault::kCutToken, end.offset_bytes, time_);
+template <Generation kGen>
+inline void RdnaEngine<kGen>::occupancy(const Token& token, StreamPoint at, WaveWords where) {
+    if (token.type == TokenType::kWaveStart)
+        wave_start<TokenType::kWaveStart>(token, at, where);
+    else if (token.type == TokenType::kWaveEnd)
+        wave_end(at, where);
+    else
+        wave_start<TokenType::kWaveStartExt>(token, at, where);
+}
+
+template <Generation kGen> inline void RdnaEngine<kGen>::take_instruction(const Token& token) {
+    if constexpr (kHoldsTokens)
+        hold(token);
+    else
+        instruction_token(token, this->at(token));
+}
+
+template <Generation kGen> void RdnaEngine<kGen>::take_rest(const Token& token) {
+    if (token.type == TokenType::kTimestamp) return timestamp(token, this->at(token));
+    if constexpr (kHoldsTokens) {
+        if (held_in_order_ || !can_pass(token)) return hold(token);
     }
+    this->token(token, this->at(token));
+}
+
+template <Generation kGen> void RdnaEngine<kGen>::finish_waves(StreamPoint end) {
+    flush();
     waves_.finish(end);
-    occupancy_.finish(end);
-    totals_.last_time = time_;
-    totals_.instructions = waves_.totals().instructions;
-    totals_.instructions_with_pc = waves_.totals().with_pc;
     for (const TokenType type :
          {TokenType::kInst, TokenType::kValu, TokenType::kImm1, TokenType::kImmediate})
         totals_.instruction_tokens += totals_.tokens[static_cast<std::size_t>(type)];
     totals_.tokens_without_wave = waves_.totals().tokens_without_wave;
-    totals_.wave_end_without_start = occupancy_.ends_without_start();
-    totals_.counter_frequency_khz = registers_.counter_frequency_khz();
-    return totals_;
 }
 
-// WAVERDY belongs to the clock before its own and so before the other tokens of that clock.
-template <Generation kGen> void RdnaEngine<kGen>::hold(const Token& token) {
-    if (held_count_ != 0 && (held_[0].time != time_ || held_count_ == kMaxHeld)) flush();
+// WAVERDY belongs to the clock before its own and so before the other tokens of that clock. What
+// waits for it are the tokens of the target's waves; others need not, unless a token is held that
+// they must not overtake.
+template <Generation kGen> bool RdnaEngine<kGen>::can_pass(const Token& token) {
+    switch (token.type) {
+    case TokenType::kReg:
+    case TokenType::kRegInit:
+    case TokenType::kEvent:
+    case TokenType::kEventSync:
+    case TokenType::kShaderData:
+    case TokenType::kShaderDataShort:
+        return true;
+    case TokenType::kMisc:
+        return get<TokenType::kMisc, FieldId::kFlags>(token) == 0;
+    default:
+        return false;
+    }
+}
+
+template <Generation kGen> inline void RdnaEngine<kGen>::hold(const Token& token) {
+    if (held_count_ != 0 && (held_time_ != time_ || held_count_ == kMaxHeld)) flush();
     if (token.type == TokenType::kWaveReady) {
         this->token(token, {time_ > 0 ? time_ - 1 : 0, token.offset_bits / 8});
         return;
     }
-    held_[held_count_++] = {token, time_};
+    held_time_ = time_;
+    // Field by field: a wider copy would wait for the narrow stores that made the token.
+    Held& held = held_[held_count_++];
+    held.low = token.bits.low;
+    held.high = token.bits.high;
+    held.type = token.type;
+    held.offset_bits = token.offset_bits;
+    switch (token.type) {
+    case TokenType::kValu:
+    case TokenType::kInst:
+    case TokenType::kImm1:
+    case TokenType::kImmediate:
+        break;
+    default:
+        held_in_order_ = true;
+    }
 }
 
 template <Generation kGen> void RdnaEngine<kGen>::flush() {
-    for (std::size_t i = 0; i < held_count_; ++i)
-        token(held_[i].token, {held_[i].time, held_[i].token.offset_bits / 8});
+    for (std::size_t i = 0; i < held_count_; ++i) {
+        Token token;
+        token.type = held_[i].type;
+        token.bits.low = held_[i].low;
+        token.bits.high = held_[i].high;
+        token.offset_bits = held_[i].offset_bits;
+        this->token(token, {held_time_, token.offset_bits / 8});
+    }
     held_count_ = 0;
+    held_in_order_ = false;
 }
 
 template <Generation kGen> void RdnaEngine<kGen>::lost(StreamPoint at) {
-    event(at, EventKind::kPacketsLost);
+    this->event(at, EventKind::kPacketsLost);
     diagnostics_.add(Fault::kPacketsLost, at.offset_bytes, at.time);
     occupancy_.packets_lost();
     waves_.packets_lost();
@@ -240,7 +279,7 @@ template <Generation kGen> void RdnaEngine<kGen>::timestamp(const Token& token, 
     const std::uint64_t value = wide<kToken, FieldId::kValue>(token);
     if constexpr (kGen == Generation::kGfx10) {
         const std::uint32_t type = get<kToken, FieldId::kType>(token);
-        if (type == 1) time_ += value;
+        if (type == 1) this->move_clock(value);
         if (type == 2) sink_.realtime({at.time, value});
     } else {
         const bool realtime = get<kToken, FieldId::kRealtime>(token) != 0;
@@ -249,7 +288,7 @@ template <Generation kGen> void RdnaEngine<kGen>::timestamp(const Token& token, 
             if (!packets_lost) sink_.realtime({at.time, value});
             return;
         }
-        time_ += value;
+        this->move_clock(value);
         if (!packets_lost) return;
         flush();
         lost({time_, at.offset_bytes});
@@ -258,54 +297,51 @@ template <Generation kGen> void RdnaEngine<kGen>::timestamp(const Token& token, 
 
 template <Generation kGen>
 template <TokenType kToken>
-WaveHead RdnaEngine<kGen>::place(const Token& token, WaveHead::Queue queue) const {
+inline WaveWords RdnaEngine<kGen>::place(const Token& token) const {
     const std::uint32_t sa = get<kToken, FieldId::kSa>(token);
     const std::uint32_t cu = get<kToken, FieldId::kCu>(token);
     const std::uint32_t simd = get<kToken, FieldId::kSimd>(token);
-    WaveHead head;
-    head.place(sa, cu, simd, get<kToken, FieldId::kSlot>(token),
-               sa == header_.target_sa && cu == header_.target_cu &&
-                   (header_.simd_mask >> simd & 1) != 0,
-               queue);
-    return head;
+    return WaveWords::place(sa, cu, simd, get<kToken, FieldId::kSlot>(token),
+                            on_target(sa, cu, simd));
 }
 
 template <Generation kGen>
 template <TokenType kToken>
-void RdnaEngine<kGen>::wave_start(const Token& token, StreamPoint at) {
-    WaveHead::Queue from;
-    from.me = get<kToken, FieldId::kMe>(token);
-    from.pipe = get<kToken, FieldId::kPipe>(token);
-    from.count = get<kToken, FieldId::kCount>(token);
+inline void RdnaEngine<kGen>::wave_start(const Token& token, StreamPoint at, WaveWords where) {
     bool is_ext = false;
+    std::uint32_t workgroup = 0;
     if constexpr (kToken == TokenType::kWaveStartExt &&
                   (kGen == Generation::kGfx12 || kGen == Generation::kGfx1250)) {
         is_ext = get<kToken, FieldId::kExtIsLds>(token) == 0;
-        if (is_ext) from.workgroup = get<kToken, FieldId::kWorkgroup>(token);
+        if (is_ext) workgroup = get<kToken, FieldId::kWorkgroup>(token);
     }
-    from.cluster = cluster_;
-    WaveHead head = place<kToken>(token, from);
-    const CountKind kind = kind_of_count(head.count);
-    if (kind == CountKind::kIgnored) return;
-    const std::uint64_t entry = registers_.entry_address((head.me & 1U) * 4U + (head.pipe & 3U));
-    if (kind == CountKind::kNormal) {
+    const std::uint32_t me = get<kToken, FieldId::kMe>(token);
+    const std::uint32_t pipe = get<kToken, FieldId::kPipe>(token);
+    const WaveWords words =
+        where.from(me, pipe, get<kToken, FieldId::kCount>(token), workgroup, cluster_);
+    const CountKind kind = kind_of_count(words.count());
+    const std::uint64_t entry = registers_.entry_address((me & 1U) * 4U + (pipe & 3U));
+    if (kind == CountKind::kNormal) [[likely]] {
         if (cluster_ends_) cluster_ = 0;
         cluster_ends_ = false;
-        occupancy_.start(at, head, entry, is_ext);
-        if (head.on_target) waves_.start(at, head);
+        occupancy_.start(at, words, entry, is_ext);
+        if (words.on_target()) waves_.start(at, occupancy_.head(words));
     } else if (kind == CountKind::kSave) {
-        occupancy_.pause(at, head);
-        if (head.on_target) waves_.save(at, head);
-    } else {
-        occupancy_.resume(at, head, entry);
-        if (head.on_target) waves_.restore(at, head);
+        occupancy_.pause(at, words);
+        if (words.on_target()) {
+            WaveHead head;
+            head.set(words);
+            waves_.save(at, head);
+        }
+    } else if (kind == CountKind::kRestore) {
+        occupancy_.resume(at, words, entry);
+        if (words.on_target()) waves_.restore(at, occupancy_.head(words));
     }
 }
 
-template <Generation kGen> void RdnaEngine<kGen>::wave_end(const Token& token, StreamPoint at) {
-    const WaveHead head = place<TokenType::kWaveEnd>(token);
-    if (!occupancy_.end(at, head)) occupancy_.end_without_start(at, head);
-    if (head.on_target) waves_.end(at, head.slot);
+template <Generation kGen> inline void RdnaEngine<kGen>::wave_end(StreamPoint at, WaveWords where) {
+    if (!occupancy_.end(at, where)) occupancy_.end_without_start(at, where);
+    if (where.on_target()) waves_.end(at, where.slot());
 }
 
 template <Generation kGen> void RdnaEngine<kGen>::instruction(const Token& token, StreamPoint at) {
@@ -381,24 +417,25 @@ template <Generation kGen> void RdnaEngine<kGen>::misc(const Token& token, Strea
         if (kGen == Generation::kGfx10)
             lost(at);
         else
-            event(at, EventKind::kCounterSample);
+            this->event(at, EventKind::kCounterSample);
     }
-    if (has(sqtt::kMiscRinse)) event(at, EventKind::kCacheRinse);
+    if (has(sqtt::kMiscRinse)) this->event(at, EventKind::kCacheRinse);
     if (has(sqtt::kMiscSaveContext)) {
-        event(at, EventKind::kSaveContext);
+        this->event(at, EventKind::kSaveContext);
         waves_.save_context();
     }
-    if (has(sqtt::kMiscStallBegin)) event(at, EventKind::kStallBegin);
-    if (has(sqtt::kMiscStallEnd)) event(at, EventKind::kStallEnd);
-    if (has(sqtt::kMiscThrottleBegin)) event(at, EventKind::kThrottleBegin);
-    if (has(sqtt::kMiscThrottleEnd)) event(at, EventKind::kThrottleEnd);
+    if (has(sqtt::kMiscStallBegin)) this->event(at, EventKind::kStallBegin);
+    if (has(sqtt::kMiscStallEnd)) this->event(at, EventKind::kStallEnd);
+    if (has(sqtt::kMiscThrottleBegin)) this->event(at, EventKind::kThrottleBegin);
+    if (has(sqtt::kMiscThrottleEnd)) this->event(at, EventKind::kThrottleEnd);
 }
 
 template <Generation kGen>
 template <TokenType kToken>
 void RdnaEngine<kGen>::shader_data(const Token& token, StreamPoint at) {
     if (get<kToken, FieldId::kExec>(token) != 0) return; // a report of the EXEC population
-    const WaveHead head = place<kToken>(token);
+    WaveHead head;
+    head.set(place<kToken>(token));
     sink_.shader_data({at.time, get<kToken, FieldId::kData>(token), head.sa, head.cu, head.simd,
                        head.slot, kToken == TokenType::kShaderDataShort,
                        get<kToken, FieldId::kKind>(token) != 0});
@@ -415,7 +452,7 @@ void RdnaEngine<kGen>::event_token(const Token& token, StreamPoint at) {
 }
 
 template <Generation kGen> void RdnaEngine<kGen>::new_header(const Token& token, StreamPoint at) {
-    if (token.offset_bits == setup_.start_bits || token.bits.low == header_.raw) return;
+    if (token.offset_bits == setup_.header_offset_bits || token.bits.low == header_.raw) return;
     const auto parsed = sqtt::parse_header(token.bits.low);
     diagnostics_.add(Fault::kHeaderChanged, at.offset_bytes, at.time);
     if (!parsed || parsed->generation != kGen) return;
@@ -423,7 +460,8 @@ template <Generation kGen> void RdnaEngine<kGen>::new_header(const Token& token,
     ops_ = make_op_table(header_);
 }
 
-template <Generation kGen> void RdnaEngine<kGen>::token(const Token& token, StreamPoint at) {
+template <Generation kGen>
+inline void RdnaEngine<kGen>::instruction_token(const Token& token, StreamPoint at) {
     switch (token.type) {
     case TokenType::kValu:
         valu(token, at);
@@ -448,6 +486,20 @@ template <Generation kGen> void RdnaEngine<kGen>::token(const Token& token, Stre
         }
         break;
     }
+    default:
+        break;
+    }
+}
+
+template <Generation kGen> void RdnaEngine<kGen>::token(const Token& token, StreamPoint at) {
+    switch (token.type) {
+    case TokenType::kValu:
+    case TokenType::kInst:
+    case TokenType::kImm1:
+    case TokenType::kImmediate:
+    case TokenType::kWaveReady:
+        instruction_token(token, at);
+        break;
     case TokenType::kNewPc: {
         if (get<TokenType::kNewPc, FieldId::kError>(token) != 0)
             diagnostics_.add(Fault::kErrorPc, at.offset_bytes, at.time);
@@ -457,13 +509,9 @@ template <Generation kGen> void RdnaEngine<kGen>::token(const Token& token, Stre
         break;
     }
     case TokenType::kWaveStart:
-        wave_start<TokenType::kWaveStart>(token, at);
-        break;
     case TokenType::kWaveStartExt:
-        wave_start<TokenType::kWaveStartExt>(token, at);
-        break;
     case TokenType::kWaveEnd:
-        wave_end(token, at);
+        occupancy(token, at, place_of(token));
         break;
     case TokenType::kReg:
         reg(token, at);
@@ -497,19 +545,19 @@ template <Generation kGen> void RdnaEngine<kGen>::token(const Token& token, Stre
 
 } // namespace
 
-BlobTotals decode_rdna(const EngineSetup& setup) {
+std::unique_ptr<Engine> make_rdna_engine(const EngineSetup& setup) {
     switch (setup.header.generation) {
     case Generation::kGfx9:
     case Generation::kGfx10:
-        return RdnaEngine<Generation::kGfx10>(setup).run();
+        break;
     case Generation::kGfx11:
-        return RdnaEngine<Generation::kGfx11>(setup).run();
+        return std::make_unique<RdnaEngine<Generation::kGfx11>>(setup);
     case Generation::kGfx12:
-        return RdnaEngine<Generation::kGfx12>(setup).run();
+        return std::make_unique<RdnaEngine<Generation::kGfx12>>(setup);
     case Generation::kGfx1250:
-        return RdnaEngine<Generation::kGfx1250>(setup).run();
+        return std::make_unique<RdnaEngine<Generation::kGfx1250>>(setup);
     }
-    return {};
+    return std::make_unique<RdnaEngine<Generation::kGfx10>>(setup);
 }
 
 } // namespace wavetap::decode

@@ -249,19 +249,7 @@ void RdnaWaves::deliver(Wave& wave, StreamPoint at) {
             end = std::max(end, list.end(i) + 4);
         wave.head.end = wave.head.record_end = end;
     }
-    WaveView view{wave.head, list, {}, {}, wave.timeline, {}, false, 0};
-    if (stitcher_ != nullptr && !list.empty()) {
-        stitcher_->run(list, wave.anchors, wave.timeline, wave.head.start, at.offset_bytes);
-        totals_.with_pc += stitcher_->placed;
-        view.timeline = wave.timeline;
-        view.pcs = stitcher_->pcs;
-        view.has_pc = stitcher_->has_pc;
-        view.stitched = stitcher_->complete;
-        view.lines_without_token = stitcher_->lines_without_token;
-        view.excluded_barrier_waits = stitcher_->barrier_waits;
-    }
-    totals_.instructions += list.size();
-    sink_->wave(view);
+    finisher_->deliver(wave.head, list, wave.anchors, wave.timeline, at.offset_bytes);
 }
 
 void RdnaWaves::finish(StreamPoint at) {

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "decode/diagnostics.hpp"
+#include "decode/finisher.hpp"
 #include "decode/gfx9_waves.hpp"
 #include "decode/rdna_ops.hpp"
 #include "decode/register_state.hpp"
 #include "decode/sink.hpp"
-#include "decode/stitch.hpp"
 
 #include <array>
 #include <cstdint>
@@ -18,10 +18,8 @@ namespace wavetap::decode {
 /// The waves of the target SIMD of a gfx10 to gfx1250 stream.
 class RdnaWaves {
   public:
-    RdnaWaves(const sqtt::Header& header, Stitcher* stitcher, RecordSink& sink,
-              Diagnostics& diagnostics)
-        : opens_barrier_(header.version <= 3), stitcher_(stitcher), sink_(&sink),
-          diagnostics_(&diagnostics) {}
+    RdnaWaves(const sqtt::Header& header, WaveFinisher& finisher, Diagnostics& diagnostics)
+        : opens_barrier_(header.version <= 3), finisher_(&finisher), diagnostics_(&diagnostics) {}
 
     void start(StreamPoint at, const WaveHead& head);
     void save(StreamPoint at, const WaveHead& head);
@@ -68,8 +66,7 @@ class RdnaWaves {
     void deliver(Wave& wave, StreamPoint at);
 
     bool opens_barrier_;
-    Stitcher* stitcher_; ///< null: program counters are not wanted
-    RecordSink* sink_;
+    WaveFinisher* finisher_;
     Diagnostics* diagnostics_;
     WaveTotals totals_;
     std::array<Wave, 32> waves_;

@@ -14,10 +14,43 @@
 
 namespace wavetap::decode {
 
-/// Identity and life of a wave. The small fields lie together so that place() can write them as two
-/// words: copies of single bytes that are read back as words stall the pipeline.
+/// The small fields of a WaveHead, in its order, as two words that stay in registers: bytes that are
+/// written one by one and read back together stall the pipeline.
+struct WaveWords {
+    std::uint64_t first = 0;  ///< sa, cu, simd, slot, me, pipe, count, contexts
+    std::uint64_t second = 0; ///< workgroup, cluster, complete, on_target, start_seen
+
+    static WaveWords place(std::uint32_t sa, std::uint32_t cu, std::uint32_t simd,
+                           std::uint32_t slot, bool target) {
+        return {sa | cu << 8 | simd << 16 | slot << 24,
+                1U << 16 | (target ? 1U : 0U) << 24 | std::uint64_t{1} << 32};
+    }
+    WaveWords from(std::uint32_t me, std::uint32_t pipe, std::uint32_t count,
+                   std::uint32_t workgroup, std::uint32_t cluster) const {
+        return {first | std::uint64_t{me} << 32 | std::uint64_t{pipe} << 40 |
+                    std::uint64_t{count} << 48,
+                second | workgroup | cluster << 8};
+    }
+    std::uint32_t sa() const { return byte(first, 0); }
+    std::uint32_t cu() const { return byte(first, 8); }
+    std::uint32_t simd() const { return byte(first, 16); }
+    std::uint32_t slot() const { return byte(first, 24); }
+    std::uint32_t me() const { return byte(first, 32); }
+    std::uint32_t pipe() const { return byte(first, 40); }
+    std::uint32_t count() const { return byte(first, 48); }
+    bool on_target() const { return (second >> 24 & 1) != 0; }
+    void set_incomplete() { second &= ~(std::uint64_t{1} << 16); }
+    void set_start_unseen() { second &= ~(std::uint64_t{1} << 32); }
+
+  private:
+    static std::uint32_t byte(std::uint64_t word, unsigned shift) {
+        return static_cast<std::uint32_t>(word >> shift & 0xFF);
+    }
+};
+
+/// Identity and life of a wave.
 struct WaveHead {
-    std::uint64_t ordinal = 0; ///< counts wave starts of the blob in stream order
+    std::uint64_t ordinal = 0; ///< offset of its first token: orders waves that start in one clock
     std::uint64_t start = 0;
     std::uint64_t end = 0;
     std::uint64_t record_end = 0;
@@ -30,47 +63,14 @@ struct WaveHead {
     bool start_seen = true; ///< false: it ran before the trace began (or its start was lost)
     std::uint8_t unused[3] = {};
 
-    WaveHead() = default;
-    WaveHead(const WaveHead& other) { copy(other); }
-    WaveHead& operator=(const WaveHead& other) {
-        copy(other);
-        return *this;
-    }
-
-    struct Queue {
-        std::uint32_t me = 0, pipe = 0, count = 0, workgroup = 0, cluster = 0;
-    };
-    void place(std::uint32_t new_sa, std::uint32_t new_cu, std::uint32_t new_simd,
-               std::uint32_t new_slot, bool target, Queue queue);
-
-  private:
-    // Word by word, as they were written.
-    void copy(const WaveHead& other) {
-        ordinal = other.ordinal;
-        start = other.start;
-        end = other.end;
-        record_end = other.record_end;
-        entry.object = other.entry.object;
-        entry.address = other.entry.address;
-        for (const std::size_t offset : {offsetof(WaveHead, sa), offsetof(WaveHead, workgroup)}) {
-            std::uint64_t word = 0;
-            std::memcpy(&word, reinterpret_cast<const char*>(&other) + offset, sizeof word);
-            std::memcpy(reinterpret_cast<char*>(this) + offset, &word, sizeof word);
-        }
+    void set(WaveWords words) {
+        std::memcpy(reinterpret_cast<char*>(this) + offsetof(WaveHead, sa), &words, sizeof words);
     }
 };
 static_assert(offsetof(WaveHead, workgroup) == offsetof(WaveHead, sa) + 8);
-static_assert(sizeof(WaveHead) == offsetof(WaveHead, sa) + 16);
-
-inline void WaveHead::place(std::uint32_t new_sa, std::uint32_t new_cu, std::uint32_t new_simd,
-                            std::uint32_t new_slot, bool target, Queue queue) {
-    const std::uint64_t words[2] = {
-        new_sa | new_cu << 8 | new_simd << 16 | new_slot << 24 | std::uint64_t{queue.me} << 32 |
-            std::uint64_t{queue.pipe} << 40 | std::uint64_t{queue.count} << 48,
-        queue.workgroup | queue.cluster << 8 | 1U << 16 | (target ? 1U : 0U) << 24 |
-            std::uint64_t{1} << 32};
-    std::memcpy(reinterpret_cast<char*>(this) + offsetof(WaveHead, sa), words, sizeof words);
-}
+static_assert(offsetof(WaveHead, complete) == offsetof(WaveHead, workgroup) + 2);
+static_assert(offsetof(WaveHead, start_seen) == offsetof(WaveHead, workgroup) + 4);
+static_assert(sizeof(WaveHead) == offsetof(WaveHead, sa) + sizeof(WaveWords));
 
 /// A finished wave; everything is borrowed for the length of the call.
 struct WaveView {
@@ -93,15 +93,39 @@ struct OccupancyRecord {
     std::uint8_t sa = 0, cu = 0, simd = 0, slot = 0;
     std::uint8_t me = 0, pipe = 0;
     std::uint8_t workgroup = 0, cluster = 0;
+
+    /// All fields from `start` on.
+    void set(WaveWords words, bool is_start, bool ext) {
+        char* const fields = reinterpret_cast<char*>(this) + offsetof(OccupancyRecord, start);
+        const std::uint64_t low = (is_start ? 1U : 0U) | (ext ? 1U : 0U) << 8 | words.first << 16;
+        const auto high = static_cast<std::uint16_t>(words.second);
+        std::memcpy(fields, &low, sizeof low);
+        std::memcpy(fields + sizeof low, &high, sizeof high);
+    }
 };
+static_assert(offsetof(OccupancyRecord, sa) == offsetof(OccupancyRecord, start) + 2);
+static_assert(offsetof(OccupancyRecord, workgroup) == offsetof(OccupancyRecord, start) + 8);
 
 /// Takes records as the decoder finds them. The default of each call drops the record. Calls come
-/// from the decoding thread.
+/// from the thread that feeds the decoder, however many threads it uses. Records of one kind come
+/// in stream order, waves with and without instruction detail each for themselves; records of several
+/// kinds do not wait for each other.
 class RecordSink {
   public:
     virtual ~RecordSink() = default;
     virtual void wave(const WaveView&) {}
     virtual void occupancy(const OccupancyRecord&) {}
+    /// Several at once, for sinks that take many. The default calls occupancy() for each.
+    virtual void occupancies(std::span<const OccupancyRecord> records) {
+        for (const OccupancyRecord& record : records)
+            occupancy(record);
+    }
+    /// Several waves without instruction detail at once. The default calls wave() for each.
+    virtual void waves_without_detail(std::span<const WaveHead> heads) {
+        const InstructionList none;
+        for (const WaveHead& head : heads)
+            wave({head, none, {}, {}, {}, {}, false, 0});
+    }
     virtual void dispatch(const DispatchRecord&) {}
     virtual void realtime(const RealtimeRecord&) {}
     virtual void register_write(const RegisterWrite&) {}

@@ -83,7 +83,7 @@ bool Stitcher::take_barrier(const InstructionList& list, Cursor& cursor, const C
         !list.is(i + 1, Category::kImmed))
         return false;
     // The exit of the barrier has a token of its own, unless the token belongs to the next line.
-    const CodeLine next = code_->line({cursor.pc.object, cursor.pc.address + line.size_bytes});
+    const CodeLine next = code_.line({cursor.pc.object, cursor.pc.address + line.size_bytes});
     const bool next_is_immediate = next.valid() && next.line_class == LineClass::kImmed;
     if (next_is_immediate && (i + 2 >= list.size() || !fits(list, i + 2, next))) return false;
     place(i, cursor.pc);
@@ -106,7 +106,7 @@ Stitcher::Step Stitcher::step(InstructionList& list, Cursor& cursor, const CodeL
     if (line.line_class == LineClass::kSkip) return Step::kNextLine;
     const bool last_of_run = i + 1 >= list.size() || i + 1 >= cursor.next_anchor_index;
     if (!fits(list, i, line) && cursor.gfx9 && !last_of_run && fits(list, i + 1, line)) {
-        const CodeLine next = code_->line({cursor.pc.object, cursor.pc.address + line.size_bytes});
+        const CodeLine next = code_.line({cursor.pc.object, cursor.pc.address + line.size_bytes});
         if (fits(list, i, next)) list.swap(i, i + 1);
     }
     if (fits(list, i, line)) {
@@ -142,7 +142,7 @@ unsigned Stitcher::run_length(const InstructionList& list, std::size_t i, PcRef 
                               std::size_t end) {
     unsigned length = 0;
     for (unsigned lines = 0; lines < kLookAhead && i < end; ++lines) {
-        const CodeLine line = code_->line(pc);
+        const CodeLine line = code_.line(pc);
         if (!line.valid()) break;
         const bool no_token =
             line.line_class == LineClass::kSkip || line.has(CodeLine::kBarrierWait);
@@ -177,16 +177,53 @@ bool Stitcher::skips_barrier_wait(const InstructionList& list, const Cursor& cur
     return true;
 }
 
+// Places instructions from `i` on as long as each is a plain one that fits its line: what step()
+// would do, without its questions. Returns the first that is not.
+std::size_t Stitcher::run_plain(const InstructionList& list, Cursor& cursor, std::size_t i) {
+    constexpr std::uint8_t kSlow =
+        CodeLine::kBarrier | CodeLine::kBarrierWait | CodeLine::kMatrixScale | CodeLine::kMove64;
+    const std::size_t first = i;
+    const std::size_t end = cursor.next_anchor_index;
+    const std::uint8_t* const categories = list.categories.data();
+    PcRef pc = cursor.pc;
+    PcRef before = pc; // where the next instruction starts to look
+    unsigned skipped = 0;
+    while (i < end) {
+        const CodeLine line = code_.line(pc);
+        const std::uint8_t category = categories[i];
+        if (!line.valid() || (line.flags & kSlow) != 0 || category >= kFits.size()) break;
+        std::uint64_t advance = line.size_bytes;
+        if (line.line_class == LineClass::kSkip) {
+            if (++skipped > kLookAhead) break;
+            pc.address += advance;
+            continue;
+        }
+        if ((kFits[category] & bit(line.line_class)) == 0) break;
+        if (category == static_cast<std::uint8_t>(Category::kJump)) {
+            if (!line.has(CodeLine::kHasTarget)) break;
+            advance = static_cast<std::uint64_t>(std::int64_t{line.target});
+        }
+        pcs[i] = pc;
+        has_pc[i] = 1;
+        ++i;
+        pc.address += advance;
+        before = pc;
+        skipped = 0;
+    }
+    placed += i - first;
+    cursor.pc = before;
+    return i;
+}
+
 void Stitcher::run(InstructionList& list, const AnchorList& anchors,
-                   std::vector<TimelinePiece>& timeline, std::uint64_t wave_start,
-                   std::uint64_t offset_bytes) {
-    offset_bytes_ = offset_bytes;
+                   std::vector<TimelinePiece>& timeline, std::uint64_t wave_start) {
     const std::size_t count = list.size();
     pcs.assign(count, {});
     has_pc.assign(count, 0);
     barrier_waits.clear();
     lines_without_token = 0;
     placed = 0;
+    missing = 0;
     const std::span<const PcAnchor> all(anchors.all());
     const std::size_t anchor_count = all.size();
     std::size_t next = 0, traps = 0;
@@ -205,17 +242,22 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
             on_code = anchor.state == PcAnchor::State::kKnown;
             cursor.strict = false;
             cursor.pc = anchor.pc;
-            if (on_code && cursor.pc.object == 0)
-                cursor.pc = code_->attribute_late(cursor.pc.address);
         }
         cursor.next_anchor_index = next < anchor_count ? all[next].index : count;
+        if (on_code && cursor.misses == 0) {
+            i = run_plain(list, cursor, i);
+            if (i >= cursor.next_anchor_index) {
+                --i;
+                continue;
+            }
+        }
         if (list.is(i, Category::kTrap)) {
             ++traps;
             continue;
         }
         const std::uint32_t stepped = lines_without_token;
         while (on_code) {
-            const CodeLine line = code_->line(cursor.pc);
+            const CodeLine line = code_.line(cursor.pc);
             if (!line.valid()) {
                 on_code = false;
                 break;
@@ -240,12 +282,8 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
         if (!on_code && cursor.strict) forget(cursor, i, stepped);
     }
     complete = placed + traps == count;
+    if (!complete && !all.empty()) missing = count - placed - traps;
     if (insert_barrier_waits && !barrier_waits.empty()) insert_waits(list, timeline, wave_start);
-    if (lines_without_token != 0)
-        diagnostics_->add(Fault::kLinesWithoutToken, offset_bytes, 0, lines_without_token);
-    if (!complete && !all.empty())
-        diagnostics_->add(Fault::kStitchIncomplete, offset_bytes, wave_start,
-                          count - placed - traps);
 }
 
 namespace {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "decode/code_map.hpp"
-#include "decode/diagnostics.hpp"
 #include "decode/instruction_list.hpp"
 #include "sqtt/header.hpp"
 
@@ -16,12 +15,13 @@ namespace wavetap::decode {
 /// lets each token take the next line it can stand for. Reuses its memory from wave to wave.
 class Stitcher {
   public:
-    Stitcher(const sqtt::Header& header, CodeMap& code, Diagnostics& diagnostics)
-        : header_(header), code_(&code), diagnostics_(&diagnostics) {}
+    /// `max_pages`: of its LineCache.
+    Stitcher(const sqtt::Header& header, CodeMap& code, std::size_t max_pages)
+        : header_(header), code_(code, max_pages) {}
 
     /// May swap, lengthen or insert instructions where the rules of the format say so.
     void run(InstructionList& list, const AnchorList& anchors, std::vector<TimelinePiece>& timeline,
-             std::uint64_t wave_start, std::uint64_t offset_bytes);
+             std::uint64_t wave_start);
 
     /// gfx12 without tokens for s_barrier_wait: put an immediate where one must have been.
     bool insert_barrier_waits = false;
@@ -33,11 +33,13 @@ class Stitcher {
     bool complete = false; ///< every instruction has a program counter
     std::uint32_t lines_without_token = 0;
     std::uint64_t placed = 0;
+    std::uint64_t missing = 0; ///< instructions without one, in a wave that has anchors
 
   private:
     void insert_waits(InstructionList& list, std::vector<TimelinePiece>& timeline,
                       std::uint64_t wave_start);
     struct Cursor;
+    std::size_t run_plain(const InstructionList& list, Cursor& cursor, std::size_t i);
     enum class Step : std::uint8_t { kPlaced, kNextLine, kGiveUp };
     Step step(InstructionList& list, Cursor& cursor, const CodeLine& line, std::size_t& i);
     void place(std::size_t i, PcRef pc);
@@ -50,9 +52,7 @@ class Stitcher {
                             std::size_t i);
 
     sqtt::Header header_;
-    CodeMap* code_;
-    Diagnostics* diagnostics_;
-    std::uint64_t offset_bytes_ = 0;
+    LineCache code_;
 };
 
 } // namespace wavetap::decode

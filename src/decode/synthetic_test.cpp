@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "decode/dispatch_resources.hpp"
 #include "decode/engine.hpp"
+#include "decode/text_source_for_test.hpp"
 #include "sqtt/test_data.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <fstream>
-#include <map>
-#include <sstream>
 
 // Small hand-made streams for what the real traces lack. What is expected of them was produced by
 // AMD's open decoder, so differences of its making are named here.
@@ -18,29 +17,6 @@ namespace wavetap::decode {
 namespace {
 
 using Json = nlohmann::json;
-
-class TextSource final : public CodeSource {
-  public:
-    TextSource(const std::filesystem::path& path, bool is_gfx12) {
-        std::ifstream file(path);
-        for (std::string row; std::getline(file, row);) {
-            std::istringstream words(row);
-            std::string address, size, text;
-            words >> address >> size;
-            std::getline(words >> std::ws, text);
-            lines_[std::stoull(address, nullptr, 16)] =
-                line_from_text(text, static_cast<std::uint32_t>(std::stoul(size)), is_gfx12);
-        }
-    }
-    CodeLine fetch(std::uint64_t, std::uint64_t address) override {
-        const auto line = lines_.find(address);
-        return line == lines_.end() ? CodeLine{} : line->second;
-    }
-    bool knows(std::uint64_t) const override { return true; }
-
-  private:
-    std::map<std::uint64_t, CodeLine> lines_;
-};
 
 // Numbers of the drop-in ABI; 0: AMD's decoder has no such event.
 int event_number(EventKind kind) {

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "decode/finisher.hpp"
+
+#include <algorithm>
+
+namespace wavetap::decode {
+namespace {
+
+constexpr std::size_t kMaxPages = 1024; ///< of all line caches together, 12 KiB each
+constexpr std::size_t kMaxQueued = 1024;
+constexpr std::size_t kMaxQueuedInstructions = std::size_t{1} << 19;
+constexpr std::size_t kMaxKept = 1024; ///< instructions that a queued wave keeps memory for
+
+} // namespace
+
+WaveFinisher::WaveFinisher(const sqtt::Header& header, CodeMap& code, RecordSink& sink,
+                           Diagnostics& diagnostics, TaskPool* pool, bool want_pcs,
+                           bool insert_barrier_waits)
+    : code_(&code), sink_(&sink), diagnostics_(&diagnostics), pool_(pool), want_pcs_(want_pcs) {
+    const unsigned count = pool == nullptr ? 1 : pool->threads();
+    for (unsigned i = 0; i < count; ++i) {
+        stitchers_.emplace_back(header, code, std::max<std::size_t>(kMaxPages / count, 16));
+        stitchers_.back().insert_barrier_waits = insert_barrier_waits;
+    }
+}
+
+void WaveFinisher::send(const WaveView& view, std::uint64_t placed, std::uint64_t missing,
+                        std::uint64_t offset_bytes) {
+    if (view.lines_without_token != 0)
+        diagnostics_->add(Fault::kLinesWithoutToken, offset_bytes, view.head.start,
+                          view.lines_without_token);
+    if (missing != 0)
+        diagnostics_->add(Fault::kStitchIncomplete, offset_bytes, view.head.start, missing);
+    with_pc_ += placed;
+    instructions_ += view.instructions.size();
+    sink_->wave(view);
+}
+
+void WaveFinisher::deliver(const WaveHead& head, InstructionList& list, AnchorList& anchors,
+                           std::vector<TimelinePiece>& timeline, std::uint64_t offset_bytes) {
+    const bool stitched = want_pcs_ && !list.empty();
+    if (stitched)
+        anchors.attribute([this](std::uint64_t address) { return code_->attribute_late(address); });
+    if (queueing_ && filling_.count < kMaxQueued && queued_ < kMaxQueuedInstructions) {
+        queued_ += list.size();
+        if (filling_.count == filling_.waves.size())
+            filling_.waves.push_back(std::make_unique<Finished>());
+        Finished& wave = *filling_.waves[filling_.count++];
+        wave.head = head;
+        std::swap(wave.list, list);
+        std::swap(wave.anchors, anchors);
+        std::swap(wave.timeline, timeline);
+        wave.offset_bytes = offset_bytes;
+        return;
+    }
+    if (queueing_) flush();
+    Stitcher& stitcher = stitchers_[0];
+    WaveView view{head, list, {}, {}, timeline, {}, false, 0};
+    if (!stitched) return send(view, 0, 0, offset_bytes);
+    stitcher.run(list, anchors, timeline, head.start);
+    view.pcs = stitcher.pcs;
+    view.has_pc = stitcher.has_pc;
+    view.timeline = timeline;
+    view.excluded_barrier_waits = stitcher.barrier_waits;
+    view.stitched = stitcher.complete;
+    view.lines_without_token = stitcher.lines_without_token;
+    send(view, stitcher.placed, stitcher.missing, offset_bytes);
+}
+
+void WaveFinisher::stitch(Stitcher& stitcher, Finished& wave) const {
+    wave.pcs.clear();
+    wave.has_pc.clear();
+    wave.barrier_waits.clear();
+    wave.placed = wave.missing = 0;
+    wave.lines_without_token = 0;
+    wave.complete = false;
+    if (!want_pcs_ || wave.list.empty()) return;
+    stitcher.run(wave.list, wave.anchors, wave.timeline, wave.head.start);
+    std::swap(wave.pcs, stitcher.pcs);
+    std::swap(wave.has_pc, stitcher.has_pc);
+    std::swap(wave.barrier_waits, stitcher.barrier_waits);
+    wave.placed = stitcher.placed;
+    wave.missing = stitcher.missing;
+    wave.lines_without_token = stitcher.lines_without_token;
+    wave.complete = stitcher.complete;
+}
+
+void WaveFinisher::stitch_part(std::size_t part, std::size_t parts) {
+    const std::size_t first = stitching_.count * part / parts;
+    const std::size_t last = stitching_.count * (part + 1) / parts;
+    for (std::size_t i = first; i < last; ++i)
+        stitch(stitchers_[part], *stitching_.waves[i]);
+}
+
+void WaveFinisher::emit(Queue& queue) {
+    for (std::size_t i = 0; i < queue.count; ++i) {
+        Finished& wave = *queue.waves[i];
+        const WaveView view{
+            wave.head,     wave.list,          wave.pcs,      wave.has_pc,
+            wave.timeline, wave.barrier_waits, wave.complete, wave.lines_without_token};
+        send(view, wave.placed, wave.missing, wave.offset_bytes);
+        if (wave.list.times.size() > kMaxKept || wave.timeline.capacity() > kMaxKept) wave = {};
+    }
+    queue.count = 0;
+}
+
+void WaveFinisher::begin_round() {
+    std::swap(filling_, stitching_);
+    queued_ = 0;
+    queueing_ = true;
+    running_ = stitching_.count != 0;
+    if (!running_) return;
+    const std::size_t parts = stitchers_.size();
+    pool_->start(group_, parts, [this, parts](std::size_t part) { stitch_part(part, parts); });
+}
+
+void WaveFinisher::end_round() {
+    if (!running_) return;
+    pool_->finish(group_);
+    running_ = false;
+    emit(stitching_);
+}
+
+void WaveFinisher::flush() {
+    end_round();
+    for (std::size_t i = 0; i < filling_.count; ++i)
+        stitch(stitchers_[0], *filling_.waves[i]);
+    emit(filling_);
+    queueing_ = false;
+}
+
+} // namespace wavetap::decode

@@ -1,0 +1,355 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "code/code_object.hpp"
+#include "decode/elf_source.hpp"
+#include "decode/long_trace.hpp"
+#include "decode/stream.hpp"
+#include "decode/text_source_for_test.hpp"
+#include "sqtt/test_data.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <string>
+
+// One stream, decoded whole, in pieces and by several threads: the same records.
+
+namespace wavetap::decode {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+/// Keeps every field of every record as text, one for each kind.
+class TextSink final : public RecordSink {
+  public:
+    explicit TextSink(const CodeMap& code) : code_(&code) {}
+
+    void wave(const WaveView& view) override { add(waves, view); }
+    void waves_without_detail(std::span<const WaveHead> heads) override {
+        const InstructionList none;
+        for (const WaveHead& head : heads)
+            add(plain_waves, {head, none, {}, {}, {}, {}, false, 0});
+    }
+    void occupancy(const OccupancyRecord& r) override {
+        add(occupancies_, {r.time, r.start, r.is_ext, r.sa, r.cu, r.simd, r.slot, r.me, r.pipe,
+                           r.workgroup, r.cluster});
+        add_pc(occupancies_, r.pc);
+    }
+    void dispatch(const DispatchRecord& r) override {
+        add(rest, {1, r.time, r.me, r.pipe, r.initiator, r.entry.absolute, r.entry.code_object,
+                   r.threads[0], r.threads[1], r.threads[2], r.rsrc1, r.rsrc2, r.packet_va,
+                   r.offset_bytes});
+    }
+    void realtime(const RealtimeRecord& r) override { add(rest, {2, r.time, r.counter}); }
+    void register_write(const RegisterWrite& r) override { add(rest, {3, r.time, r.reg, r.data}); }
+    void code_object(const CodeObjectEvent& r) override {
+        add(rest, {4, r.time, r.id, r.address, r.size, r.unload, r.from_start});
+    }
+    void event(const EventRecord& r) override {
+        add(rest, {5, r.time, static_cast<std::uint64_t>(r.kind), r.me, r.pipe, r.from_start,
+                   r.payload, r.offset_bytes});
+    }
+    void shader_data(const ShaderDataRecord& r) override {
+        add(rest, {6, r.time, r.value, r.sa, r.cu, r.simd, r.slot, r.immediate, r.privileged});
+    }
+    void perf(const PerfRecord& r) override {
+        add(rest,
+            {7, r.time, r.cu, r.bank, r.counters[0], r.counters[1], r.counters[2], r.counters[3]});
+    }
+    void other_simd(const BlobRecords::OtherSimd& r) override {
+        add(others_, {r.time, static_cast<std::uint64_t>(r.kind), r.cycles});
+    }
+
+    bool operator==(const TextSink& other) const {
+        return waves == other.waves && plain_waves == other.plain_waves &&
+               occupancies_ == other.occupancies_ && rest == other.rest && others_ == other.others_;
+    }
+    /// Which kinds differ, and where first.
+    std::string difference(const TextSink& other) const {
+        std::string out;
+        const auto compare = [&out](const char* name, const std::string& a, const std::string& b) {
+            if (a == b) return;
+            const auto at = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+            out += std::string(name) + " of " + std::to_string(a.size()) + " and " +
+                   std::to_string(b.size()) + " bytes, from byte " + std::to_string(at) + "; ";
+        };
+        compare("waves", waves, other.waves);
+        compare("waves without instructions", plain_waves, other.plain_waves);
+        compare("occupancy", occupancies_, other.occupancies_);
+        compare("rest", rest, other.rest);
+        compare("other SIMD", others_, other.others_);
+        return out;
+    }
+    std::string waves, plain_waves, rest;
+    std::uint64_t count = 0;
+
+  private:
+    void add(std::string& out, const WaveView& view) {
+        const WaveHead& h = view.head;
+        add(out, {h.ordinal, h.start, h.end, h.record_end, h.sa, h.cu, h.simd, h.slot, h.me, h.pipe,
+                  h.count, h.contexts, h.workgroup, h.cluster, h.complete, h.on_target,
+                  h.start_seen, view.stitched, view.lines_without_token});
+        add_pc(out, h.entry);
+        for (std::size_t i = 0; i < view.instructions.size(); ++i) {
+            add(out, {view.instructions.times[i], view.instructions.durations[i],
+                      view.instructions.stalls[i], view.instructions.categories[i]});
+            if (i < view.has_pc.size() && view.has_pc[i] != 0) add_pc(out, view.pcs[i]);
+        }
+        for (const TimelinePiece& piece : view.timeline)
+            add(out, {static_cast<std::uint64_t>(piece.state), piece.clocks});
+        for (const auto& wait : view.excluded_barrier_waits)
+            add(out, {wait.index, wait.pc});
+        ++count;
+    }
+    static void add(std::string& out, std::initializer_list<std::uint64_t> values) {
+        for (const std::uint64_t value : values)
+            out.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+    void add_pc(std::string& out, PcRef ref) {
+        const Pc pc = code_->pc_of(ref);
+        add(out, {pc.absolute, pc.elf_address, pc.code_object});
+    }
+    const CodeMap* code_;
+    std::string occupancies_, others_;
+};
+
+struct Outcome {
+    std::string totals, diagnostics;
+    std::unique_ptr<CodeMap> code;
+    std::unique_ptr<TextSink> sink;
+};
+
+std::string text_of(const BlobTotals& totals) {
+    std::string out;
+    for (const std::uint64_t count : totals.tokens)
+        out += std::to_string(count) + " ";
+    for (const std::uint64_t value :
+         {totals.cut_tokens, totals.first_time, totals.last_time, totals.clock_base.value_or(77),
+          totals.instructions, totals.instructions_with_pc, totals.instruction_tokens,
+          totals.wave_end_without_start, totals.tokens_without_wave,
+          std::uint64_t{totals.counter_frequency_khz}})
+        out += std::to_string(value) + " ";
+    return out;
+}
+
+std::string text_of(const Diagnostics& diagnostics) {
+    std::string out;
+    for (const Diagnostic& d : diagnostics.list())
+        out += std::string(d.kind) + " " + std::to_string(d.count) + " " +
+               std::to_string(d.first_offset_bytes) + " " + std::to_string(d.first_time) + "\n";
+    return out;
+}
+
+struct Way {
+    unsigned threads = 1;
+    std::size_t part_bytes = 0;
+    std::size_t piece_bytes = 0; ///< of a feed; 0: all at once, by decode_stream()
+};
+
+struct Subject {
+    std::string name;
+    Bytes bytes;
+    std::vector<code::CodeObject> object;
+    std::vector<LoadedObject> objects;
+    std::unique_ptr<CodeSource> source;
+};
+
+Outcome decode_so(Subject& subject, Way way) {
+    Outcome out;
+    out.code = std::make_unique<CodeMap>(subject.source.get(), subject.objects);
+    out.sink = std::make_unique<TextSink>(*out.code);
+    Diagnostics diagnostics;
+    StreamOptions options;
+    options.threads = way.threads;
+    options.part_bytes = way.part_bytes;
+    if (way.piece_bytes == 0) {
+        const auto totals =
+            decode_stream(subject.bytes, options, *out.code, *out.sink, diagnostics);
+        EXPECT_TRUE(totals) << subject.name;
+        if (totals) out.totals = text_of(*totals);
+    } else {
+        StreamDecoder decoder(options, *out.code, *out.sink, diagnostics);
+        const std::span<const std::byte> all(subject.bytes);
+        for (std::size_t at = 0; at < all.size(); at += way.piece_bytes) {
+            // A copy of the exact size: the decoder must not look behind a piece.
+            const auto piece = all.subspan(at, std::min(way.piece_bytes, all.size() - at));
+            const Bytes copy(piece.begin(), piece.end());
+            EXPECT_TRUE(decoder.feed(copy)) << subject.name;
+        }
+        const auto totals = decoder.finish();
+        EXPECT_TRUE(totals) << subject.name;
+        if (totals) out.totals = text_of(*totals);
+    }
+    out.diagnostics = text_of(diagnostics);
+    return out;
+}
+
+void expect_same(Subject& subject, const Outcome& want, Way way) {
+    const Outcome got = decode_so(subject, way);
+    const std::string how = subject.name + ": " + std::to_string(way.threads) +
+                            " threads, parts of " + std::to_string(way.part_bytes) +
+                            ", pieces of " + std::to_string(way.piece_bytes);
+    EXPECT_EQ(got.totals, want.totals) << how;
+    EXPECT_EQ(got.diagnostics, want.diagnostics) << how;
+    EXPECT_TRUE(*got.sink == *want.sink) << how << ": " << got.sink->difference(*want.sink);
+}
+
+Subject subject_of(const std::filesystem::path& path) {
+    Subject subject;
+    subject.name = path.parent_path().filename().string() + "/" + path.filename().string();
+    subject.bytes = test::read_bytes(path);
+    auto listing = path;
+    if (listing.replace_extension(".isa.txt"); std::filesystem::exists(listing)) {
+        std::uint64_t raw = 0;
+        std::memcpy(&raw, subject.bytes.data(), sizeof raw);
+        const auto header = sqtt::parse_header(raw);
+        subject.source = std::make_unique<TextSource>(listing, header && header->version >= 4);
+        return subject;
+    }
+    auto object = code::CodeObject::load(path.parent_path() / "code.elf");
+    if (!object) return subject;
+    const auto meta = nlohmann::json::parse(std::ifstream(path.parent_path() / "meta.json"));
+    const std::uint64_t base = std::stoull(meta["load_base"].get<std::string>(), nullptr, 16);
+    subject.object.push_back(std::move(*object));
+    subject.objects.push_back({subject.object.data(), base, 0});
+    auto source = ElfSource::create(subject.object[0].gfx(), subject.objects);
+    if (source) subject.source = std::make_unique<ElfSource>(std::move(*source));
+    return subject;
+}
+
+std::vector<std::filesystem::path> files_of(const std::string& arch) {
+    if (arch != "synthetic") return test::trace_files(arch, ".att");
+    std::vector<std::filesystem::path> files;
+    const auto root = test::data_folder() / "traces" / arch;
+    if (!std::filesystem::exists(root)) return files;
+    for (const auto& entry : std::filesystem::directory_iterator(root))
+        if (entry.path().extension() == ".att") files.push_back(entry.path());
+    return files;
+}
+
+constexpr Way kWays[] = {{1, 1, 0},    {1, 7, 0},    {1, 333, 0},  {2, 2, 0},   {2, 61, 0},
+                         {2, 1000, 0}, {3, 5, 0},    {3, 127, 0},  {3, 511, 0}, {8, 17, 0},
+                         {8, 64, 0},   {8, 1023, 0}, {1, 0, 1},    {1, 0, 7},   {1, 50, 1000},
+                         {2, 33, 501}, {3, 100, 64}, {8, 13, 2047}};
+
+class EveryWay : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryWay, OfCuttingABlobGivesTheSameRecords) {
+    const auto files = files_of(GetParam());
+    WAVETAP_NEED_DATA(files);
+    std::uint64_t waves = 0;
+    for (const auto& path : files) {
+        Subject subject = subject_of(path);
+        if (std::string(GetParam()) != "synthetic") {
+            ASSERT_TRUE(subject.source) << path;
+        }
+        const Outcome want = decode_so(subject, {});
+        waves += want.sink->count;
+        for (const Way way : kWays)
+            expect_same(subject, want, way);
+    }
+    EXPECT_GT(waves, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Blobs, EveryWay,
+                         testing::Values("gfx950", "gfx1100", "gfx1200", "synthetic"),
+                         [](const auto& param) { return std::string(param.param); });
+
+struct Body {
+    const char* arch;
+    sqtt::Generation generation;
+};
+constexpr Body kBodies[] = {{"gfx950", sqtt::Generation::kGfx9},
+                            {"gfx1100", sqtt::Generation::kGfx11},
+                            {"gfx1200", sqtt::Generation::kGfx12}};
+
+class Long : public testing::TestWithParam<Body> {
+  protected:
+    std::filesystem::path path() const {
+        return test::data_folder() / "traces" / GetParam().arch / "gemm_0" / "se0.att";
+    }
+};
+
+// Long enough that several walks go side by side in each part. Damage in the middle, so that
+// guessed entries are wrong there and faults are counted.
+TEST_P(Long, TracesGiveTheSameRecordsEveryWay) {
+    std::vector<std::filesystem::path> files;
+    if (std::filesystem::exists(path())) files.push_back(path());
+    WAVETAP_NEED_DATA(files);
+    Subject subject = subject_of(path());
+    const LongTrace trace(GetParam().generation, subject.bytes);
+    subject.bytes = trace.make(1'500'000);
+    const Outcome sound = decode_so(subject, {});
+    EXPECT_GT(sound.sink->count, 1000U);
+    for (const Way way : {Way{2, 0, 0}, Way{3, 0, 0}, Way{8, 0, 0}, Way{1, 100'003, 0},
+                          Way{2, 40'001, 0}, Way{3, 9'999, 300'001}, Way{8, 20'000, 0}})
+        expect_same(subject, sound, way);
+    std::uint64_t state = 88172645463325252ULL;
+    for (std::size_t i = 700'000; i < 760'000; ++i) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        if (i < 720'000 || i % 1000 == 0) subject.bytes[i] = static_cast<std::byte>(state >> 32);
+        if (i > 730'000 && i < 740'000) subject.bytes[i] = static_cast<std::byte>(i % 8 ? 0x99 : 9);
+    }
+    const Outcome damaged = decode_so(subject, {});
+    EXPECT_NE(damaged.diagnostics, sound.diagnostics);
+    for (const Way way : {Way{2, 0, 0}, Way{3, 0, 0}, Way{8, 0, 0}, Way{1, 100'003, 0},
+                          Way{2, 4'001, 0}, Way{3, 9'999, 300'001}, Way{8, 1'000, 0}})
+        expect_same(subject, damaged, way);
+}
+
+INSTANTIATE_TEST_SUITE_P(Bodies, Long, testing::ValuesIn(kBodies),
+                         [](const auto& param) { return std::string(param.param.arch); });
+
+TEST(Stream, ChunksOfACaptureAreJoinedAtTheirReadOffsets) {
+    const auto files = test::trace_files("gfx950", ".att");
+    WAVETAP_NEED_DATA(files);
+    Subject subject = subject_of(files[0]);
+    const Outcome want = decode_so(subject, {});
+    CodeMap code(subject.source.get(), subject.objects);
+    TextSink sink(code);
+    Diagnostics diagnostics;
+    StreamDecoder decoder({}, code, sink, diagnostics);
+    // The header comes as a chunk of its own, and again in front of the second segment.
+    Bytes header(subject.bytes.begin(), subject.bytes.begin() + 8);
+    header.resize(32);
+    EXPECT_TRUE(decoder.feed_chunk(std::span(header).first(8), 0));
+    ASSERT_NE(decoder.header(), nullptr);
+    EXPECT_EQ(decoder.header()->generation, sqtt::Generation::kGfx9);
+    std::size_t at = 8;
+    for (std::size_t offset = 0; at < subject.bytes.size(); offset = (offset + 2) % 8) {
+        const std::size_t length = std::min<std::size_t>(301, subject.bytes.size() - at);
+        Bytes chunk(offset, std::byte{0xEE});
+        chunk.insert(chunk.end(), subject.bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                     subject.bytes.begin() + static_cast<std::ptrdiff_t>(at + length));
+        EXPECT_TRUE(decoder.feed_chunk(chunk, offset));
+        EXPECT_TRUE(decoder.feed_chunk(header, 0));
+        at += length;
+    }
+    EXPECT_EQ(decoder.bytes(), subject.bytes.size());
+    const auto refused = decoder.feed_chunk(header, 33);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+    const auto totals = decoder.finish();
+    ASSERT_TRUE(totals);
+    EXPECT_EQ(text_of(*totals), want.totals);
+    EXPECT_TRUE(sink == *want.sink);
+}
+
+TEST(Stream, AStreamWithoutAHeaderIsRefusedInWords) {
+    CodeMap code(nullptr, {});
+    RecordSink sink;
+    Diagnostics diagnostics;
+    StreamDecoder decoder({}, code, sink, diagnostics);
+    const Bytes three(3, std::byte{0x11});
+    EXPECT_TRUE(decoder.feed(three));
+    const auto totals = decoder.finish();
+    ASSERT_FALSE(totals);
+    EXPECT_EQ(totals.error().code, ErrorCode::kCorrupt);
+    EXPECT_NE(totals.error().message.find('3'), std::string::npos);
+}
+
+} // namespace
+} // namespace wavetap::decode
