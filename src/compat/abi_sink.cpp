@@ -58,7 +58,7 @@ std::uintptr_t major_version(sqtt::Generation generation) {
 } // namespace
 
 AbiSink::AbiSink(const Setup& setup, decode::CodeMap& code, const sqtt::Header& header, Said& said)
-    : setup_(setup), code_(&code), said_(&said),
+    : setup_(setup), code_(&code), lines_(code, 256), said_(&said),
       gfx9_(header.generation == sqtt::Generation::kGfx9), version_(gfx9_ ? 0U : header.version),
       target_cu_(header.target_cu) {
     if (said.gfxip) return;
@@ -125,7 +125,7 @@ void AbiSink::analyse(const decode::WaveView& view) {
     for (std::size_t i = 0; i < list.size(); ++i) {
         const bool known = i < view.has_pc.size() && view.has_pc[i] != 0;
         const Pc pc = known ? address(view.pcs[i]) : Pc{};
-        const bool matrix = known && code_->line(view.pcs[i]).has(decode::CodeLine::kMatrix);
+        const bool matrix = known && lines_.line(view.pcs[i]).has(decode::CodeLine::kMatrix);
         latency_.add(static_cast<decode::Category>(list.categories[i]), list.times[i],
                      list.durations[i], std::min(list.stalls[i], kMostStall), {pc.id, pc.address},
                      matrix);

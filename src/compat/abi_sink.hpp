@@ -67,6 +67,7 @@ class AbiSink final : public decode::RecordSink {
     Setup setup_;
     decode::HiddenLatency latency_;
     decode::CodeMap* code_;
+    decode::LineCache lines_;
     Said* said_;
     bool gfx9_;
     unsigned version_; ///< of the header; 0 on gfx9
