@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kHeaderBytes = 8;
 /// One thread: the columns of a part stay in the cache.
-constexpr std::size_t kPartAlone = 64 * 1024;
+constexpr std::size_t kPartAlone = 32 * 1024;
 constexpr std::size_t kPartTogether = 64 * 1024;
 /// What is fed in small pieces is collected up to this.
 constexpr std::size_t kCollect = 256 * 1024;

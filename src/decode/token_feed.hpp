@@ -48,6 +48,7 @@ template <sqtt::Generation kGen> class TokenFeed {
                     std::uint64_t stop_bits) {
         sets_[0].resize(std::max<std::size_t>(sets_[0].size(), 1));
         sqtt::TokenColumns& part = sets_[0][0];
+        part.reserve(static_cast<std::size_t>(part_bits_ / 8));
         while (at.bits < stop_bits) {
             part.read(kGen, bytes, at, std::min(stop_bits, at.bits + part_bits_));
             engine.part(part);

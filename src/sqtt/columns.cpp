@@ -14,6 +14,24 @@ namespace {
 constexpr unsigned kMaxTokenBits = 72;
 constexpr std::uint64_t kMinSegmentBits = 4 * TokenColumns::kRunUpBytes * 8;
 constexpr unsigned kAfterExt = 256;
+/// Bits of the shortest token of each lane: WEND, gfx1250's VALU, unknown.
+constexpr std::array<unsigned, TokenColumns::kLanes> kShortest{16, 8, 4};
+constexpr std::size_t kSpareItems = 2; ///< of each lane: one is written before it is known to count
+
+constexpr std::size_t items_of(std::uint64_t bits, unsigned lane) {
+    return static_cast<std::size_t>(bits / kShortest[lane]) + kSpareItems;
+}
+constexpr std::size_t items_of_walk(std::uint64_t bits) {
+    std::size_t items = 0;
+    for (unsigned lane = 0; lane < TokenColumns::kLanes; ++lane)
+        items += items_of(bits, lane);
+    return items;
+}
+constexpr std::uint64_t bits_of_walk(std::uint64_t part_bits) {
+    const std::uint64_t least = std::min(part_bits, TokenColumns::kWalks * kMinSegmentBits);
+    const std::uint64_t most = part_bits / TokenColumns::kWalks + 16 * TokenColumns::kWalks;
+    return std::max(least, most) + TokenColumns::kRunUpBytes * 8 + 2 * kMaxTokenBits;
+}
 
 /// What one step of a walk needs, in one word.
 struct Step {
@@ -102,10 +120,18 @@ template <Generation kGen> struct Walk {
 
 } // namespace
 
-void TokenColumns::reserve(std::size_t items_of_a_walk) {
-    if (items_of_a_walk <= capacity_) return;
-    capacity_ = items_of_a_walk;
-    items_ = std::make_unique_for_overwrite<Item[]>(capacity_ * kWalks * kLanes + 1);
+void TokenColumns::reserve(std::size_t part_bytes) {
+    const std::uint64_t bits = bits_of_walk(std::uint64_t{part_bytes} * 8);
+    if (bits <= walk_bits_) return;
+    walk_bits_ = bits;
+    items_ = std::make_unique_for_overwrite<Item[]>(items_of_walk(bits) * kWalks + 1);
+}
+
+TokenColumns::Item* TokenColumns::lane_begin(unsigned walk, unsigned lane) const {
+    Item* begin = items_.get() + items_of_walk(walk_bits_) * walk;
+    for (unsigned before = 0; before < lane; ++before)
+        begin += items_of(walk_bits_, before);
+    return begin;
 }
 
 template <Generation kGen>
@@ -115,8 +141,7 @@ void TokenColumns::walk(const unsigned char* data, std::uint64_t from, std::uint
     const std::uint64_t length = stop > from ? stop - from : 0;
     segment_count_ = length >= kWalks * kMinSegmentBits ? kWalks : 1;
     const std::uint64_t each = length / segment_count_ / 16 * 16;
-    // Four bits are the shortest token; the last walk also takes what the division left over.
-    reserve((length - each * (segment_count_ - 1) + kRunUpBytes * 8) / 4 + 2 * kMaxTokenBits);
+    reserve(static_cast<std::size_t>((length + 7) / 8));
     std::array<Walk<kGen>, kWalks> walks;
     std::array<std::uint64_t, kWalks> ends{};
     std::array<Counts32, kWalks> counts{};
@@ -146,8 +171,8 @@ void TokenColumns::walk(const unsigned char* data, std::uint64_t from, std::uint
         walks[i].state = entry.after_ext ? kAfterExt : 0;
         walks[i].clocks = 0;
         for (unsigned lane = 0; lane < kLanes; ++lane)
-            walks[i].out[lane] = items_.get() + (i * kLanes + lane) * capacity_;
-        walks[i].out[kNobody] = items_.get() + kWalks * kLanes * capacity_;
+            walks[i].out[lane] = lane_begin(i, lane);
+        walks[i].out[kNobody] = lane_begin(kWalks, 0);
         counts[i] = {};
         entries[i] = entry;
     };
@@ -177,7 +202,7 @@ void TokenColumns::walk(const unsigned char* data, std::uint64_t from, std::uint
             }
         }
         for (unsigned lane = 0; lane < kLanes; ++lane) {
-            const Item* first = items_.get() + (i * kLanes + lane) * capacity_;
+            const Item* first = lane_begin(i, lane);
             segments_[i].lanes[lane] = {first,
                                         static_cast<std::size_t>(walks[i].out[lane] - first)};
         }

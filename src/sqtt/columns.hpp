@@ -62,6 +62,10 @@ class TokenColumns {
     };
     using Counts = std::array<std::uint64_t, kTokenTypeCount>;
 
+    /// Takes the memory for parts of up to `part_bytes` now; otherwise it grows with them. At most
+    /// 30 bytes for each byte of the part.
+    void reserve(std::size_t part_bytes);
+
     /// Reads from `entry`, which must be the beginning of a token, to the first token at or after
     /// `stop_bits`.
     void read(Generation generation, std::span<const std::byte> bytes, Entry entry,
@@ -87,10 +91,10 @@ class TokenColumns {
     void walk(const unsigned char*, std::uint64_t, std::uint64_t, bool, Entry);
     void choose(Generation generation, const unsigned char* data, std::uint64_t from,
                 std::uint64_t stop, bool guessed, Entry start);
-    void reserve(std::size_t items_of_a_walk);
+    Item* lane_begin(unsigned walk, unsigned lane) const;
 
     std::unique_ptr<Item[]> items_;
-    std::size_t capacity_ = 0; ///< of one lane of one walk
+    std::uint64_t walk_bits_ = 0; ///< that a walk has room for, its run-up included
     std::array<Segment, kWalks> segments_{};
     unsigned segment_count_ = 0;
     Entry entry_, end_;
