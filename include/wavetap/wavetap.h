@@ -7,7 +7,8 @@
  * Recording thread traces (ATT, SQTT) of AMD GPUs: the C interface of libwavetap.so.
  *
  * A *session* holds the GPU agents of one process and what their traces need: for each agent one
- * submission queue, one set of output slots, one landing area, one thread. A *context* is one trace
+ * submission queue, one set of output and staging slots, one landing area, one thread (with N-buffer
+ * contexts: and up to N that deliver). A *context* is one trace
  * configuration; idle, it costs a few hundred bytes of host memory, so there may be thousands. One
  * context at a time can run on an agent; starting another one returns WAVETAP_STATUS_BUSY at once.
  *
@@ -25,9 +26,18 @@
  *         ...
  *         wavetap_context_stop(session, context);     // on_chunk was called for every engine
  *
- * Threads: every function may be called from any thread. Chunk handlers are called on wavetap's own
- * thread of the agent, one at a time, with no lock of wavetap held; start, stop, destroy and close
- * called in a handler return WAVETAP_STATUS_WOULD_DEADLOCK and change nothing.
+ * Threads: every function may be called from any thread. Chunk handlers are called on threads of
+ * wavetap's own, one at a time (unless a context asks for \c as_ready), with no lock of wavetap held;
+ * start, stop, destroy and close called in a handler return WAVETAP_STATUS_WOULD_DEADLOCK and change
+ * nothing.
+ *
+ * With one buffer a run's bytes are delivered by the stop, and end where the buffer is full. With N
+ * buffers (\c buffers = 3..16) they are delivered while the trace goes on: the hardware fills three
+ * output slots in turn (a *flip* is its step from one to the next); each full one is copied to one of
+ * N *staging slots* in host memory, which the handler's return gives back. The run of an engine is one
+ * *segment* or several: a segment's chunks joined are one stream of bytes, and its last chunk is the
+ * only one with END. When no staging slot is free (CPU_BUFFER_FULL) or the hardware had no room
+ * (GPU_BUFFER_FULL) the trace is stopped, delivered and started again: a new segment.
  *
  * Errors: nothing here prints, aborts, ends the process or throws. Whatever a caller can cause is a
  * status; wavetap_last_error() has the words. Every wait has a deadline.
@@ -122,15 +132,26 @@ WAVETAP_API wavetap_status wavetap_agent_get_info(wavetap_session* session, uint
 
 /** One trace configuration. Every value is checked at its full width. */
 typedef struct wavetap_parameters {
-    size_t size;            /**< sizeof(wavetap_parameters) */
-    uint64_t se_mask;       /**< bit i = shader engine i; only engines that exist. Default 1 */
-    uint64_t target_cu;     /**< CU (gfx9) or WGP with instruction detail, 0..15. Default 1 */
-    uint64_t simd_mask;     /**< bit i = SIMD i, on every chip; not 0. Default 0xf */
-    uint64_t buffer_bytes;  /**< of all selected engines together, from 1 MiB; an engine's part is
+    size_t size;              /**< sizeof(wavetap_parameters) */
+    uint64_t se_mask;         /**< bit i = shader engine i; only engines that exist. Default 1 */
+    uint64_t target_cu;       /**< CU (gfx9) or WGP with instruction detail, 0..15. Default 1 */
+    uint64_t simd_mask;       /**< bit i = SIMD i, on every chip; not 0. Default 0xf */
+    uint64_t buffer_bytes;    /**< of all selected engines together, from 1 MiB; an engine's part is
                                 at least 128 KiB and below 16 GiB. Default 128 MiB */
-    uint64_t buffers;       /**< 1 (3..16: UNSUPPORTED in this version). Default 1 */
-    uint64_t detail;        /**< 1, or 0: waves only, no instructions. Default 1 */
-    uint64_t clock_markers; /**< 1: samples of the constant clock in the stream. Default 1 */
+    uint64_t buffers;         /**< 1, or 3..16: so many staging slots of buffer_bytes each, beside
+                                three output slots of that size. Default 1 */
+    uint64_t detail;          /**< 1, or 0: waves only, no instructions. Default 1 */
+    uint64_t clock_markers;   /**< 1: samples of the constant clock in the stream. Default 1 */
+    uint64_t several_engines; /**< 1: several engines of \c se_mask may stream through N buffers at
+                                  once, each with its part of every buffer; silicon has not
+                                  confirmed it. 0: N buffers need one engine. Default 0 */
+    uint64_t stream_rate; /**< N buffers: most bytes a second that one engine writes; wavetap looks
+                              at the trace unit once in the time for one buffer. Default 60e9 */
+    uint64_t as_ready; /**< N buffers, 1: handlers are called from up to N threads at once, in any
+                              order (sort by \c index). Default 0 */
+    uint64_t end_on_full; /**< N buffers, 1: when the hardware had no room the trace unit is touched
+                              no more and the run is over; stop returns LIMIT, and the next start
+                              rebuilds the queue. Default 0: the trace starts again */
 } wavetap_parameters;
 
 /** Sets the first \p size bytes to \p size and the defaults. Errors: INVALID_ARGUMENT (size). */
@@ -140,26 +161,33 @@ typedef enum wavetap_chunk_flags {
     WAVETAP_CHUNK_NONE = 0,
     WAVETAP_CHUNK_END = 1,             /**< last chunk of this engine's segment */
     WAVETAP_CHUNK_GPU_BUFFER_FULL = 2, /**< the hardware ran out of room and dropped tokens */
-    WAVETAP_CHUNK_CPU_BUFFER_FULL = 4, /**< nobody took the bytes in time */
-    WAVETAP_CHUNK_LOST = 8,            /**< the segment's bytes could not be fetched */
-    WAVETAP_CHUNK_WRITE_ERROR = 16     /**< the hardware met an unmapped address */
+    WAVETAP_CHUNK_CPU_BUFFER_FULL = 4, /**< no staging slot was free for it; with END: that is why
+                                            the segment ends, and another one follows */
+    WAVETAP_CHUNK_LOST = 8,            /**< the rest of the segment could not be fetched */
+    WAVETAP_CHUNK_WRITE_ERROR = 16,    /**< the hardware met an unmapped address */
+    WAVETAP_CHUNK_HALTED = 32          /**< with END: the trace unit went off by itself; another
+                                            segment follows */
 } wavetap_chunk_flags;
 
-/** One delivery. Engines come in rising order; each ends with exactly one END chunk. */
+/** One delivery. With one buffer engines come in rising order; each segment of an engine ends with
+ * exactly one END chunk, of zero bytes if there is nothing left. */
 typedef struct wavetap_chunk {
     size_t size; /**< size of this struct in the library; newer ones are longer */
     wavetap_context context;
     uint64_t run;            /**< counts from 1 on each agent */
     uint32_t shader_engine;  /**< global number */
-    uint32_t index;          /**< counts from 0 in each run, without gaps */
+    uint32_t index;          /**< counts from 0 in each run, over all engines, without gaps */
     uint32_t flags;          /**< wavetap_chunk_flags */
-    uint32_t read_offset;    /**< first valid byte of \c data */
-    const void* data;        /**< as the hardware wrote it; on gfx9 the first chunk of an engine
-                                  begins with the 8-byte software header. Borrowed for the call */
-    uint64_t data_bytes;     /**< at most 32 MiB + 8 */
+    uint32_t read_offset;    /**< N buffers: where the first whole token begins; the bytes before it
+                                  end a token of the chunk before. 0, 2, 4 or 6 */
+    const void* data;        /**< as the hardware wrote it; on gfx9 the first chunk of a segment
+                                  begins with the 8-byte software header (N buffers: is that header
+                                  and 24 zero bytes). Borrowed for the call */
+    uint64_t data_bytes;     /**< at most 32 MiB + 8; N buffers: at most capacity_bytes */
     uint64_t capacity_bytes; /**< room that the engine had */
     uint64_t start_counter, end_counter; /**< constant GPU counter (100 MHz); 0 = unknown */
-    uint32_t status, dropped, wptr;      /**< registers of the trace unit at the stop */
+    uint32_t status, dropped, wptr;      /**< registers of the trace unit at the stop (N buffers:
+                                              in END chunks) */
     uint32_t reserved;
 } wavetap_chunk;
 
@@ -240,17 +268,20 @@ typedef struct wavetap_statistics {
     uint64_t refused;                    /**< starts that got a status other than success */
     uint64_t queues_created;             /**< more than 1 only after a GPU that did not answer */
     uint64_t output_slots, output_bytes; /**< device memory, held */
-    uint64_t staging_bytes;              /**< landing area in host memory, held */
+    uint64_t staging_bytes;              /**< landing area and staging slots in host memory, held */
     uint64_t control_bytes;              /**< control block and command memory, held */
     uint64_t host_bytes_per_idle_context;
     uint64_t threads; /**< held */
     uint64_t flips;   /**< changes of the output slot while running */
     uint64_t chunks;
     uint64_t bytes_delivered, bytes_lost;
-    uint64_t gaps;    /**< segments that ended as LOST */
+    uint64_t gaps;    /**< segments that ended as LOST, and (N buffers) pauses of a trace */
     uint64_t markers; /**< code-object markers sent to the GPU */
     uint64_t deadline_misses;
     uint64_t handler_exceptions;
+    uint64_t cpu_full; /**< pauses because no staging slot was free */
+    uint64_t gpu_full; /**< pauses, or ends of a run, because the hardware had no room */
+    uint64_t halted;   /**< pauses because the trace unit had gone off by itself */
 } wavetap_statistics;
 
 /** Errors: NOT_FOUND (agent). */

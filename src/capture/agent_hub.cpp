@@ -113,10 +113,14 @@ void AgentHub::Core::do_marks() {
 Result<void> AgentHub::Core::ensure_thread(const std::shared_ptr<Core>& self) {
     if (thread.joinable()) return {};
     try {
-        thread = std::thread([self] { self->thread_main(); });
+        thread = std::thread([self] {
+            self->engine.on_delivery([self] { self->note_stream(); });
+            self->thread_main();
+        });
     } catch (const std::system_error&) {
         return Error{ErrorCode::kLimit, "no thread for the agent's trace hub", "", ""};
     }
+    thread_running = true;
     statistics.threads = 1;
     return {};
 }
@@ -185,6 +189,15 @@ void AgentHub::Core::serve(HubRequest* request) {
     recycle(request);
 }
 
+void AgentHub::Core::wait_for_work() {
+    const auto pending = [this]() WAVETAP_REQUIRES(mutex) {
+        return first != nullptr || cancelled_run != 0 || closing || lease_work() ||
+               stream_changed || (state == HubState::kRunning && marks_wanted > marked);
+    };
+    work.wait_until(mutex, engine.streaming() ? engine.next_poll() : next_look(), pending);
+    stream_changed = false;
+}
+
 void AgentHub::Core::thread_main() {
     thread_id.store(std::this_thread::get_id());
     block_signals_and_name(options.thread_name);
@@ -194,11 +207,7 @@ void AgentHub::Core::thread_main() {
         bool marks = false, lease_step = false, quit = false;
         {
             MutexLock lock(mutex);
-            const auto pending = [this]() WAVETAP_REQUIRES(mutex) {
-                return first != nullptr || cancelled_run != 0 || closing || lease_work() ||
-                       (state == HubState::kRunning && marks_wanted > marked);
-            };
-            work.wait_until(mutex, next_look(), pending);
+            wait_for_work();
             cancel = std::exchange(cancelled_run, 0);
             marks = state == HubState::kRunning && marks_wanted > marked;
             lease_step = lease_work();
@@ -209,6 +218,7 @@ void AgentHub::Core::thread_main() {
         if (marks) do_marks();
         if (lease_step) do_leases();
         if (request != nullptr) serve(request);
+        if (engine.streaming()) engine.poll();
         if (quit) break;
     }
     std::uint64_t run = 0;
@@ -224,6 +234,7 @@ void AgentHub::Core::thread_main() {
     MutexLock lock(mutex);
     take_statistics();
     thread_id.store(std::thread::id{});
+    thread_running = false;
     statistics.threads = 0;
     thread_ended = true;
     answered.notify_all();
@@ -246,7 +257,7 @@ void AgentHub::set_plan(const SlotPlan& plan) {
 Result<RunningTrace> AgentHub::start(const RunRequest& request) {
     Core& core = *core_;
     const bool inside = core.on_thread();
-    if (inside && core.in_handler) return deadlock_error("start");
+    if ((inside && core.in_handler) || core.in_stream_handler()) return deadlock_error("start");
     WAVETAP_TRY(const std::uint64_t run, core.reserve(request.context));
     if (inside) {
         if (auto done = core.do_start(request, run); !done) return std::move(done.error());
@@ -274,6 +285,7 @@ Result<RunSummary> AgentHub::stop(std::uint64_t run) {
         if (core.in_handler) return deadlock_error("stop");
         return core.do_stop(run, true);
     }
+    if (core.in_stream_handler()) return deadlock_error("stop");
     MutexLock lock(core.mutex);
     if (core.owner_run != run || core.closing)
         return Error{ErrorCode::kWrongState, "this run is over", "", ""};
@@ -312,7 +324,7 @@ Result<void> AgentHub::post(std::function<void()> job) {
 
 Result<void> AgentHub::wait_marked(MarkerLog::Position until) {
     Core& core = *core_;
-    const bool inside = core.on_thread();
+    const bool inside = core.on_thread() || core.in_stream_handler();
     {
         MutexLock lock(core.mutex);
         core.marks_wanted = std::max(core.marks_wanted, until);
@@ -349,7 +361,7 @@ HubState AgentHub::state() const {
 }
 
 bool AgentHub::on_hub_thread() const {
-    return core_->on_thread();
+    return core_->on_thread() || core_->in_stream_handler();
 }
 
 HubStatistics AgentHub::statistics() const {
@@ -387,7 +399,7 @@ void AgentHub::silence(std::uint64_t run) {
 
 Result<void> AgentHub::close() {
     Core& core = *core_;
-    if (core.on_thread()) return deadlock_error("close");
+    if (core.on_thread() || core.in_stream_handler()) return deadlock_error("close");
     MutexLock lock(core.mutex);
     core.closing = true;
     if (!core.thread.joinable()) return {};

@@ -69,9 +69,11 @@ class LeaseClient {
     virtual void leases_failed(const Error& reason) = 0;
 };
 
-/// Owner of everything heavy of one agent: one queue, the output slots, landing and command memory,
-/// the code-object log, and one thread (made at the first start), which alone talks to the backend
-/// and calls chunk handlers. Resource; every method is thread safe.
+/// Owner of everything heavy of one agent: one queue, the output and staging slots, landing and
+/// command memory, the code-object log, and one thread (made at the first start), which alone talks
+/// to the backend. It calls the chunk handlers of contexts with one buffer; those of N-buffer
+/// contexts are called on a pool of 1 to N more threads (made at the first start of such a context).
+/// Resource; every method is thread safe.
 class AgentHub {
   public:
     struct Options {
@@ -125,7 +127,7 @@ class AgentHub {
     Result<void> code_object_unloaded(std::uint64_t id);
 
     HubState state() const;
-    /// The caller is on the hub's thread (inside a chunk handler or a job).
+    /// The caller is inside a chunk handler or a job of the hub.
     bool on_hub_thread() const;
     HubStatistics statistics() const;
     const AgentTopology& topology() const;

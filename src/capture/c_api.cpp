@@ -144,6 +144,10 @@ wavetap_parameters defaults() {
     out.buffers = params.buffers;
     out.detail = params.detail;
     out.clock_markers = params.clock_markers;
+    out.several_engines = params.several_engines;
+    out.stream_rate = params.stream_rate;
+    out.as_ready = params.as_ready;
+    out.end_on_full = params.end_on_full;
     return out;
 }
 
@@ -163,6 +167,10 @@ Result<TraceParams> params_of(const wavetap_parameters* given) {
     params.buffers = known.buffers;
     params.detail = known.detail;
     params.clock_markers = known.clock_markers;
+    params.several_engines = known.several_engines;
+    params.stream_rate = known.stream_rate;
+    params.as_ready = known.as_ready;
+    params.end_on_full = known.end_on_full;
     return params;
 }
 
@@ -374,6 +382,9 @@ wavetap_status wavetap_get_statistics(wavetap_session* session, uint32_t agent,
         out.markers = s.markers;
         out.deadline_misses = s.deadline_misses;
         out.handler_exceptions = s.handler_exceptions;
+        out.cpu_full = s.cpu_full;
+        out.gpu_full = s.gpu_full;
+        out.halted = s.halted;
         return copy_out(statistics, out);
     });
 }

@@ -251,6 +251,28 @@ TEST_F(CApiTest, StopAsyncTellsWhyItFailed) {
     EXPECT_NE(out.words.find("trace stop did not complete"), std::string::npos) << out.words;
 }
 
+TEST_F(CApiTest, NBuffersDeliverAHeaderChunkFirst) {
+    gpu_.wptr = 2;
+    parameters_.buffers = 3;
+    parameters_.buffer_bytes = 1 << 20;
+    const wavetap_context context = make();
+    ASSERT_EQ(wavetap_context_start(session_, context), WAVETAP_STATUS_SUCCESS);
+    ASSERT_EQ(wavetap_context_stop(session_, context), WAVETAP_STATUS_SUCCESS);
+    ASSERT_EQ(got_.chunks.size(), 2u);
+    EXPECT_EQ(got_.chunks[0].data_bytes, 32u);
+    EXPECT_EQ(got_.chunks[0].flags, static_cast<std::uint32_t>(WAVETAP_CHUNK_NONE));
+    EXPECT_EQ(got_.chunks[1].index, 1u);
+    EXPECT_EQ(got_.chunks[1].data_bytes, 64u);
+    EXPECT_EQ(got_.chunks[1].flags & WAVETAP_CHUNK_END,
+              static_cast<std::uint32_t>(WAVETAP_CHUNK_END));
+    wavetap_statistics statistics{};
+    statistics.size = sizeof statistics;
+    ASSERT_EQ(wavetap_get_statistics(session_, 0, &statistics), WAVETAP_STATUS_SUCCESS);
+    EXPECT_EQ(statistics.output_slots, 3u);
+    EXPECT_EQ(statistics.threads, 2u);
+    EXPECT_EQ(statistics.cpu_full, 0u);
+}
+
 TEST_F(CApiTest, CloseDeliversWhatRuns) {
     const wavetap_context context = make();
     ASSERT_EQ(wavetap_context_start(session_, context), WAVETAP_STATUS_SUCCESS);

@@ -15,6 +15,7 @@ enum ChunkFlags : std::uint32_t {
     kChunkCpuBufferFull = 4, ///< no staging slot was free (N-buffer streaming)
     kChunkLost = 8,          ///< the bytes of this segment could not be fetched
     kChunkWriteError = 16,   ///< the hardware met an address that is not mapped
+    kChunkHalted = 32, ///< with END: the trace unit went off by itself; another segment follows
 };
 
 /// One delivery to the client. `data` is borrowed for the call.
@@ -25,15 +26,19 @@ struct Chunk {
     std::uint32_t index = 0;  ///< counts from 0 in each run
     std::uint32_t flags = kChunkNone;
     /// Exactly what the hardware wrote; on gfx9 the first chunk of a segment starts with the 8-byte
-    /// software header.
+    /// software header (N-buffer streaming: is that header and 24 zero bytes). The chunks of a
+    /// segment joined are one stream.
     std::span<const std::byte> data;
-    std::uint32_t read_offset = 0;    ///< first valid byte (N-buffer streaming); else 0
-    std::uint64_t capacity_bytes = 0; ///< room that the engine had
+    /// N-buffer streaming: where the first whole token begins; the bytes before it end a token of the
+    /// chunk before. Else 0.
+    std::uint32_t read_offset = 0;
+    std::uint64_t capacity_bytes = 0;                 ///< room that the engine had
     std::uint32_t status = 0, dropped = 0, wptr = 0;  ///< registers read back at stop
     std::uint64_t start_counter = 0, end_counter = 0; ///< constant GPU counter; 0 = unknown
 };
 
-/// The client's side of a delivery. Called on the hub's thread without any lock of ours.
+/// The client's side of a delivery. Called without any lock of ours on the hub's thread, for
+/// N-buffer streaming on a thread of the hub's pool.
 using ChunkHandler = void (*)(const Chunk& chunk, void* user);
 
 /// Numbers chunks, sets END and counts what was handed over. Resource of one run; hub thread only.

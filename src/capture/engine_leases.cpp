@@ -52,6 +52,11 @@ void HubEngine::clear_lease_streams() {
 Result<void> HubEngine::begin_lease(const RunRequest& request, const SlotPlan& plan,
                                     std::uint64_t run) {
     if (lost_) WAVETAP_CHECK_OK(rebuild_queue());
+    if (request.buffers > 1)
+        return Error{ErrorCode::kUnsupported,
+                     "a trace of single dispatches has one buffer, not " +
+                         std::to_string(request.buffers),
+                     "", "use one buffer, or device mode"};
     auto made = ensure_memory(request, plan);
     note_memory();
     if (!made) return made;

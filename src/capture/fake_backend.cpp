@@ -141,7 +141,8 @@ Result<void> FakeBackend::execute(const CommandBuffer& buffer) {
         const std::uint64_t to = packet->body[3] | std::uint64_t{packet->body[4]} << 32;
         std::uint32_t value = 0;
         if (reg == pm4::gfx9::kSqThreadTraceWptr) value = gpu_.wptr;
-        if (reg == pm4::gfx9::kSqThreadTraceStatus) value = gpu_.status;
+        if (reg == pm4::gfx9::kSqThreadTraceStatus)
+            value = gpu_.status | (gpu_.armed ? 1u << 30 : 0u); // BUSY
         std::byte* target = host_at(to, 4);
         if (target == nullptr) return Error{ErrorCode::kInternal, "control memory is gone", "", ""};
         std::memcpy(target, &value, 4);

@@ -81,7 +81,9 @@ struct AgentHub::Core {
     SlotPlan plan WAVETAP_GUARDED_BY(mutex);
     HubStatistics statistics WAVETAP_GUARDED_BY(mutex);
     bool closing WAVETAP_GUARDED_BY(mutex) = false;
+    bool thread_running WAVETAP_GUARDED_BY(mutex) = false;
     bool thread_ended WAVETAP_GUARDED_BY(mutex) = false;
+    bool stream_changed WAVETAP_GUARDED_BY(mutex) = false; ///< a staging slot came back
     std::thread thread WAVETAP_GUARDED_BY(mutex);
     HubRequest* first WAVETAP_GUARDED_BY(mutex) = nullptr;
     HubRequest* last WAVETAP_GUARDED_BY(mutex) = nullptr;
@@ -101,6 +103,7 @@ struct AgentHub::Core {
     LeaseStreams lease_streams WAVETAP_GUARDED_BY(mutex);
 
     bool on_thread() const { return thread_id.load() == std::this_thread::get_id(); }
+    bool in_stream_handler() const { return engine.on_delivery_thread(); }
 
     HubRequest* acquire() WAVETAP_REQUIRES(mutex) {
         if (unused.empty()) {
@@ -140,7 +143,7 @@ struct AgentHub::Core {
     /// Copies the engine's counters; those that the hub keeps itself stay.
     void take_statistics() WAVETAP_REQUIRES(mutex) {
         HubStatistics fresh = engine.statistics();
-        fresh.threads = statistics.threads;
+        fresh.threads = (thread_running ? 1 : 0) + engine.delivery_threads();
         fresh.starts = statistics.starts;
         fresh.stops = statistics.stops;
         fresh.refused = statistics.refused;
@@ -179,6 +182,12 @@ struct AgentHub::Core {
     Result<RunSummary> ask(HubRequest* request) WAVETAP_REQUIRES(mutex);
     void serve(HubRequest* request) WAVETAP_EXCLUDES(mutex);
     void thread_main() WAVETAP_EXCLUDES(mutex);
+    void wait_for_work() WAVETAP_REQUIRES(mutex);
+    void note_stream() WAVETAP_EXCLUDES(mutex) {
+        MutexLock lock(mutex);
+        stream_changed = true;
+        work.notify_one();
+    }
 };
 
 } // namespace wavetap::capture

@@ -39,7 +39,9 @@ HubEngine::HubEngine(std::unique_ptr<Backend> backend, Options options, const Cl
     : backend_(std::move(backend)), options_(std::move(options)),
       topology_(pm4_topology(options_.topology)), clock_(clock), log_(log), silenced_(silenced),
       bank_(*backend_), arena_(*backend_, topology_, options_.dialect), landing_(*backend_),
-      replay_(*backend_), leases_(*backend_) {}
+      replay_(*backend_), leases_(*backend_),
+      stream_({*backend_, clock_, topology_, options_.limits, bank_, arena_, statistics_}, silenced,
+              options_.delivery_name) {}
 
 HubEngine::~HubEngine() {
     shut_down();
@@ -52,8 +54,9 @@ bool HubEngine::has_header() const {
 void HubEngine::note_memory() {
     statistics_.output_slots = bank_.slots();
     statistics_.output_bytes = bank_.bytes();
-    statistics_.staging_bytes = landing_.memory().bytes;
-    statistics_.control_bytes = arena_.bytes() + replay_.memory().bytes + leases_.memory().bytes;
+    statistics_.staging_bytes = landing_.memory().bytes + bank_.staging_bytes();
+    statistics_.control_bytes =
+        arena_.bytes() + replay_.memory().bytes + leases_.memory().bytes + stream_.bytes();
 }
 
 Result<void> HubEngine::submit_and_wait(std::span<const CommandBuffer> buffers, Duration limit) {
@@ -89,6 +92,7 @@ Result<void> HubEngine::ensure_queue() {
 Result<void> HubEngine::ensure_memory(const RunRequest& request, const SlotPlan& plan) {
     WAVETAP_CHECK_OK(arena_.ensure());
     WAVETAP_CHECK_OK(bank_.grow(plan, requirement_of(request)));
+    if (request.buffers > 1) return {};
     const std::uint64_t landing = std::min(options_.landing_limit, bank_.output(0).bytes);
     return landing_.ensure(kLandingHead + landing);
 }
@@ -127,10 +131,45 @@ Result<void> HubEngine::build_replay(MarkerLog::Position until) {
     return {};
 }
 
+Result<TraceStreams> HubEngine::build_streams(const RunRequest& request) {
+    if (request.buffers < 2) return arena_.streams(request.config, bank_.output(0).va);
+    WAVETAP_CHECK_OK(stream_.prepare(request));
+    const std::array<std::uint64_t, kRingSlots - 1> extra{bank_.output(1).va, bank_.output(2).va};
+    return arena_.streams(request.config, bank_.output(0).va, extra);
+}
+
+// Start stream and markers for all that the last build_replay() holds.
+Result<void> HubEngine::submit_start(const CommandBuffer& start) {
+    arena_.clear_control();
+    std::array<CommandBuffer, Backend::kMaxCommandBuffers> buffers{};
+    buffers[0] = start;
+    std::copy(replay_buffers_.begin(), replay_buffers_.end(), buffers.begin() + 1);
+    auto done =
+        submit_and_wait({buffers.data(), replay_buffers_.size() + 1}, options_.limits.start);
+    if (done) statistics_.markers += replay_markers_;
+    return done;
+}
+
+void HubEngine::begin_stream(const RunRequest& request) {
+    StreamEngine::Context context{request,
+                                  run_->id,
+                                  run_->streams,
+                                  run_->capacity_bytes,
+                                  run_->start_counter,
+                                  [this]() -> Result<void> {
+                                      const MarkerLog::Position until = log_.end();
+                                      WAVETAP_CHECK_OK(build_replay(until));
+                                      WAVETAP_CHECK_OK(submit_start(run_->streams.start));
+                                      marked_ = until;
+                                      return {};
+                                  }};
+    stream_.begin(std::move(context));
+}
+
 Result<void> HubEngine::start(const RunRequest& request, const SlotPlan& plan, std::uint64_t run) {
     auto prepared = [&]() -> Result<TraceStreams> {
         WAVETAP_CHECK_OK(ensure_memory(request, plan));
-        return arena_.streams(request.config, bank_.output(0).va);
+        return build_streams(request);
     };
     WAVETAP_CHECK_OK(ensure_queue());
     auto streams = prepared();
@@ -141,21 +180,15 @@ Result<void> HubEngine::start(const RunRequest& request, const SlotPlan& plan, s
     WAVETAP_CHECK_OK(build_replay(until));
     note_memory();
 
-    arena_.clear_control();
-    std::array<CommandBuffer, Backend::kMaxCommandBuffers> buffers{};
-    buffers[0] = streams->start;
-    std::copy(replay_buffers_.begin(), replay_buffers_.end(), buffers.begin() + 1);
-    auto done =
-        submit_and_wait({buffers.data(), replay_buffers_.size() + 1}, options_.limits.start);
-    if (!done) {
+    if (auto done = submit_start(streams->start); !done) {
         lost_ = true;
         disarm_ = streams->stop;
         done.error().message = "trace start did not complete: " + done.error().message;
         return done;
     }
-    statistics_.markers += replay_markers_;
     marked_ = until;
     run_ = Run{request, run, *streams, bank_.output(0), capacity, backend_->counter(), false};
+    if (request.buffers > 1) begin_stream(request);
     return {};
 }
 
@@ -260,6 +293,7 @@ Result<void> HubEngine::deliver_engine(ChunkSink& sink, std::uint32_t engine, Ru
     prototype.end_counter = back.end_counter != 0 ? back.end_counter : summary.end_counter;
     if (back.result.full) {
         prototype.flags |= kChunkGpuBufferFull;
+        if (!summary.gpu_full) ++statistics_.gpu_full;
         summary.gpu_full = true;
     }
     if (back.result.write_error) prototype.flags |= kChunkWriteError;
@@ -281,7 +315,20 @@ void HubEngine::lose_all(ChunkSink& sink) {
     }
 }
 
+Result<RunSummary> HubEngine::stop_stream(bool deliver) {
+    auto summary = stream_.stop(deliver);
+    if (stream_.gpu_lost()) {
+        lost_ = true;
+        disarm_ = run_->streams.stop;
+    }
+    if (run_->markers_broken) lost_ = true;
+    run_.reset();
+    note_memory();
+    return summary;
+}
+
 Result<RunSummary> HubEngine::stop(bool deliver) {
+    if (stream_.active()) return stop_stream(deliver);
     return finish_run(submit_and_wait({&run_->streams.stop, 1}, options_.limits.stop), deliver);
 }
 
@@ -324,17 +371,21 @@ Result<RunSummary> HubEngine::finish_run(Result<void> outcome, bool deliver) {
 }
 
 void HubEngine::shut_down() {
+    const bool delivered =
+        stream_.pool().close(clock_.deadline_after(options_.limits.close)).has_value();
     // The GPU must be off the memory before it is freed: where it cannot be told so, the memory stays.
     const bool armed = disarm_ && !rebuild_queue();
     backend_->end_copies();
     if (queue_ && !backend_->destroy_queue()) return;
     queue_ = false;
     if (armed) return;
+    if (!delivered) return; // a handler still uses staging slots
     bank_.release();
     arena_.release();
     landing_.release();
     replay_.release();
     leases_.release();
+    stream_.release();
     replay_until_.reset();
     note_memory();
 }

@@ -7,6 +7,7 @@
 #include "capture/marker_log.hpp"
 #include "capture/params.hpp"
 #include "capture/run.hpp"
+#include "capture/stream_engine.hpp"
 
 #include <atomic>
 #include <memory>
@@ -22,7 +23,8 @@ class HubEngine {
         AgentTopology topology;
         pm4::Dialect dialect = pm4::Dialect::kWavetap;
         HubLimits limits;
-        std::uint64_t landing_limit = 32ull << 20; ///< largest chunk
+        std::uint64_t landing_limit = 32ull << 20; ///< largest chunk (one buffer)
+        std::string delivery_name = "wavetap-out"; ///< of delivery threads, at most 12 bytes
     };
     /// `clock`, `log` and `silenced` must outlive the engine. While `silenced` is true no client
     /// callback is made (a stop whose client gave up waiting).
@@ -58,6 +60,17 @@ class HubEngine {
     MarkerLog::Position marked() const { return marked_; }
     bool running() const { return run_.has_value(); }
     bool gpu_lost() const { return lost_; }
+    /// A streaming run wants poll() at next_poll().
+    bool streaming() const { return stream_.active(); }
+    TimePoint next_poll() const { return stream_.next_poll(); }
+    void poll() { stream_.poll(); }
+    /// `changed` is called on delivery threads when poll() has something to do, and is kept until
+    /// they have ended.
+    void on_delivery(std::function<void()> changed) {
+        stream_.pool().set_changed(std::move(changed));
+    }
+    bool on_delivery_thread() const { return stream_.on_delivery_thread(); }
+    std::size_t delivery_threads() const { return stream_.delivery_threads(); }
     /// Gives everything back. Precondition: not running.
     void shut_down();
 
@@ -83,6 +96,10 @@ class HubEngine {
     Result<void> rebuild_queue();
     Result<void> ensure_memory(const RunRequest& request, const SlotPlan& plan);
     Result<void> build_replay(MarkerLog::Position until);
+    Result<TraceStreams> build_streams(const RunRequest& request);
+    Result<void> submit_start(const CommandBuffer& start);
+    void begin_stream(const RunRequest& request);
+    Result<RunSummary> stop_stream(bool deliver);
     Result<void> submit_and_wait(std::span<const CommandBuffer> buffers, Duration limit);
     EngineReadback read_engine(std::uint32_t engine) const;
     Result<void> deliver_engine(ChunkSink& sink, std::uint32_t engine, RunSummary& summary);
@@ -115,6 +132,7 @@ class HubEngine {
     std::optional<Run> run_;
     MarkerLog::Position marked_ = 0;
     HubStatistics statistics_;
+    StreamEngine stream_;
 };
 
 } // namespace wavetap::capture

@@ -21,7 +21,8 @@ bool same_config(const pm4::TraceConfig& a, const pm4::TraceConfig& b) {
     return a.se_mask == b.se_mask && a.target_cu == b.target_cu && a.simd_mask == b.simd_mask &&
            a.buffer_bytes == b.buffer_bytes && a.buffers == b.buffers && a.detail == b.detail &&
            a.clock_markers == b.clock_markers && a.clock_khz == b.clock_khz &&
-           a.dialect == b.dialect && a.counters.empty() && b.counters.empty();
+           a.several_engines == b.several_engines && a.dialect == b.dialect && a.counters.empty() &&
+           b.counters.empty();
 }
 
 } // namespace
@@ -29,6 +30,8 @@ bool same_config(const pm4::TraceConfig& a, const pm4::TraceConfig& b) {
 bool SlotBank::holds(const SlotPlan& plan) const {
     for (std::size_t i = 0; i < slots_.size(); ++i)
         if (slots_[i].bytes < plan.output_bytes(i)) return false;
+    for (std::size_t i = 0; i < staging_.size(); ++i)
+        if (staging_[i].bytes < plan.staging_bytes(i)) return false;
     return true;
 }
 
@@ -52,6 +55,17 @@ Result<void> SlotBank::make(const SlotPlan& plan) {
         if (slots_[i].va != 0) backend_.free_device(slots_[i]);
         slots_[i] = *fresh;
     }
+    return make_staging(plan);
+}
+
+Result<void> SlotBank::make_staging(const SlotPlan& plan) {
+    for (std::size_t i = 0; i < staging_.size(); ++i) {
+        if (staging_[i].bytes >= plan.staging_bytes(i)) continue;
+        WAVETAP_TRY(const HostMemory fresh,
+                    backend_.allocate_host(round_up(plan.staging_bytes(i), kPage)));
+        if (staging_[i].host != nullptr) backend_.free_host(staging_[i]);
+        staging_[i] = fresh;
+    }
     return {};
 }
 
@@ -67,7 +81,7 @@ Result<void> SlotBank::grow(const SlotPlan& plan, const Requirement& need) {
     if (!made) {
         Error& error = made.error();
         error.message = "no " + format_size(need.buffer_bytes) +
-                        " of device memory for an output slot: " + error.message;
+                        " for each output slot and staging slot: " + error.message;
         error.hint = "use a smaller trace buffer";
     }
     return made;
@@ -85,7 +99,23 @@ std::uint64_t SlotBank::bytes() const {
     return sum;
 }
 
+std::uint64_t SlotBank::staging_bytes() const {
+    std::uint64_t sum = 0;
+    for (const HostMemory& slot : staging_)
+        sum += slot.bytes;
+    return sum;
+}
+
+void SlotBank::abandon_staging(std::uint32_t slots) {
+    for (std::size_t i = 0; i < staging_.size(); ++i)
+        if ((slots >> i & 1) != 0) staging_[i] = {};
+}
+
 void SlotBank::release() {
+    for (HostMemory& slot : staging_) {
+        if (slot.host != nullptr) backend_.free_host(slot);
+        slot = {};
+    }
     for (DeviceMemory& slot : slots_) {
         if (slot.va != 0) backend_.free_device(slot);
         slot = {};
@@ -102,7 +132,12 @@ Result<std::uint64_t> ControlArena::measure_entry() const {
     largest.se_mask = engines >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << engines) - 1;
     largest.buffer_bytes = engines * kMiB;
     largest.dialect = dialect_;
-    const pm4::TraceMemory memory{kPage, 2 * kPage, {}};
+    pm4::TraceMemory memory{kPage, 2 * kPage, {}};
+    if (dialect_ == pm4::Dialect::kWavetap) {
+        largest.buffers = kMaxOutputSlots;
+        largest.several_engines = true;
+        memory.extra_output_va.assign(kMaxOutputSlots - 1, kPage);
+    }
     WAVETAP_TRY(const auto start, pm4::build_start(topology_, largest, memory));
     WAVETAP_TRY(const auto stop, pm4::build_stop(topology_, largest, memory));
     return round_up(start.size() * 4, 256) + round_up(stop.size() * 4, 256);
@@ -120,13 +155,16 @@ Result<void> ControlArena::ensure() {
     return {};
 }
 
-Result<TraceStreams> ControlArena::streams(const pm4::TraceConfig& config,
-                                           std::uint64_t output_va) {
+Result<TraceStreams> ControlArena::streams(const pm4::TraceConfig& config, std::uint64_t output_va,
+                                           std::span<const std::uint64_t> extra_va) {
+    std::array<std::uint64_t, kMaxOutputSlots - 1> extra{};
+    std::copy_n(extra_va.begin(), std::min(extra_va.size(), extra.size()), extra.begin());
     for (const Entry& entry : entries_)
-        if (entry.used && entry.output_va == output_va && same_config(entry.config, config))
+        if (entry.used && entry.output_va == output_va && entry.extra_va == extra &&
+            same_config(entry.config, config))
             return entry.streams;
 
-    const pm4::TraceMemory memory{output_va, memory_.va, {}};
+    const pm4::TraceMemory memory{output_va, memory_.va, {extra_va.begin(), extra_va.end()}};
     WAVETAP_TRY(const auto start, pm4::build_start(topology_, config, memory));
     WAVETAP_TRY(const auto stop, pm4::build_stop(topology_, config, memory));
     const std::uint64_t stop_offset = round_up(start.size() * 4, 256);
@@ -144,6 +182,7 @@ Result<TraceStreams> ControlArena::streams(const pm4::TraceConfig& config,
     entry.used = true;
     entry.config = config;
     entry.output_va = output_va;
+    entry.extra_va = extra;
     entry.streams.start = {memory_.va + at, static_cast<std::uint32_t>(start.size())};
     entry.streams.stop = {memory_.va + at + stop_offset, static_cast<std::uint32_t>(stop.size())};
     return entry.streams;

@@ -17,7 +17,8 @@
 
 namespace wavetap::capture {
 
-/// Output slots (device memory that the hardware writes).
+/// Output slots (device memory that the hardware writes) and staging slots (host memory that full
+/// output slots of N-buffer contexts are copied to).
 class SlotBank {
   public:
     explicit SlotBank(Backend& backend) : backend_(backend) {}
@@ -31,14 +32,21 @@ class SlotBank {
     const DeviceMemory& output(std::size_t slot) const { return slots_[slot]; }
     std::uint64_t slots() const;
     std::uint64_t bytes() const;
+    const HostMemory& staging(std::size_t slot) const { return staging_[slot]; }
+    std::uint64_t staging_bytes() const;
+    /// Forgets staging slots (bit i = slot i) without freeing them: a handler that never returned, or
+    /// a copy that was never answered, may still use them.
+    void abandon_staging(std::uint32_t slots);
     void release();
 
   private:
     bool holds(const SlotPlan& plan) const;
     Result<void> make(const SlotPlan& plan);
+    Result<void> make_staging(const SlotPlan& plan);
 
     Backend& backend_;
     std::array<DeviceMemory, kMaxOutputSlots> slots_{};
+    std::array<HostMemory, kMaxStagingSlots> staging_{};
     SlotPlan refused_; ///< the last plan that memory did not allow
     /// A slot of this size did not fit even without the slot's old memory; 0 = not known. Then a
     /// later try leaves the old memory alone.
@@ -64,7 +72,10 @@ class ControlArena {
     /// Errors: kLimit, kUnavailable.
     Result<void> ensure();
     /// Precondition: ensure() succeeded. The streams stay until kStreams other pairs were asked for.
-    Result<TraceStreams> streams(const pm4::TraceConfig& config, std::uint64_t output_va);
+    /// `extra_va`: the other output slots of a ring.
+    Result<TraceStreams> streams(const pm4::TraceConfig& config, std::uint64_t output_va,
+                                 std::span<const std::uint64_t> extra_va = {});
+    std::uint64_t control_va() const { return memory_.va; }
     /// The words of a stream of ours.
     const std::byte* at(const CommandBuffer& buffer) const {
         return memory_.host + (buffer.va - memory_.va);
@@ -82,6 +93,7 @@ class ControlArena {
         bool used = false;
         pm4::TraceConfig config;
         std::uint64_t output_va = 0;
+        std::array<std::uint64_t, kMaxOutputSlots - 1> extra_va{};
         TraceStreams streams;
     };
     Result<std::uint64_t> measure_entry() const;

@@ -3,6 +3,7 @@
 #include "capture/params.hpp"
 
 #include "base/units.hpp"
+#include "capture/slot_plan.hpp"
 
 #include <algorithm>
 
@@ -56,12 +57,11 @@ Result<void> check_buffers(const TraceParams& params) {
     }
     if (params.buffers == 2 || params.buffers > 16 || params.buffers == 0)
         return out_of_range("buffers", params.buffers, "1, 3..16");
-    if (params.buffers > 1)
-        return Error{ErrorCode::kUnsupported,
-                     "buffers = " + std::to_string(params.buffers) +
-                         ": streaming through several buffers is not in this version",
-                     "trace parameters", "use one buffer"};
-    return {};
+    if (params.stream_rate == 0)
+        return out_of_range("stream_rate", params.stream_rate, "1.. bytes a second");
+    WAVETAP_CHECK_OK(check_range("several_engines", params.several_engines, 0, 1));
+    WAVETAP_CHECK_OK(check_range("as_ready", params.as_ready, 0, 1));
+    return check_range("end_on_full", params.end_on_full, 0, 1);
 }
 
 } // namespace
@@ -89,6 +89,11 @@ Result<ValidatedParams> ValidatedParams::create(const TraceParams& params,
     WAVETAP_CHECK_OK(check_range("simd_mask", params.simd_mask, 1,
                                  (std::uint64_t{1} << simds_per_target(agent)) - 1));
     WAVETAP_CHECK_OK(check_buffers(params));
+    if (params.buffers > 1 && pm4::generation_of(agent.gfx) != pm4::Generation::kGfx9)
+        return Error{ErrorCode::kUnsupported,
+                     "buffers = " + std::to_string(params.buffers) + ": " + agent.gfx +
+                         " cannot stream through several buffers in this version",
+                     "trace parameters", "use one buffer; gfx90a, gfx942 and gfx950 can stream"};
     WAVETAP_CHECK_OK(check_range("detail", params.detail, 0, 1));
     WAVETAP_CHECK_OK(check_range("clock_markers", params.clock_markers, 0, 1));
 
@@ -101,6 +106,9 @@ Result<ValidatedParams> ValidatedParams::create(const TraceParams& params,
     const bool all = config.simd_mask == (1u << simds_per_target(agent)) - 1;
     if (names_one_simd(agent) && all) config.simd_mask = 1;
     config.buffer_bytes = params.buffer_bytes;
+    config.buffers = params.buffers > 1 ? kMaxOutputSlots : 1;
+    config.several_engines = params.buffers > 1 && params.several_engines != 0;
+    valid.stream_ = {params.stream_rate, params.as_ready != 0, params.end_on_full != 0};
     config.detail = params.detail != 0;
     config.clock_markers = params.clock_markers != 0;
     config.clock_khz = static_cast<std::uint32_t>(
@@ -119,6 +127,10 @@ Result<void> set_param(TraceParams& params, std::string_view name, std::uint64_t
                  {"simd_mask", &TraceParams::simd_mask},
                  {"buffer_bytes", &TraceParams::buffer_bytes},
                  {"buffers", &TraceParams::buffers},
+                 {"several_engines", &TraceParams::several_engines},
+                 {"stream_rate", &TraceParams::stream_rate},
+                 {"as_ready", &TraceParams::as_ready},
+                 {"end_on_full", &TraceParams::end_on_full},
                  {"detail", &TraceParams::detail},
                  {"clock_markers", &TraceParams::clock_markers}};
     for (const auto& row : table)

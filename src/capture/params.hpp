@@ -43,9 +43,21 @@ struct TraceParams {
     /// default), which means SIMD 0 there.
     std::uint64_t simd_mask = 0xf;
     std::uint64_t buffer_bytes = 128ull << 20; ///< of all selected engines together
-    std::uint64_t buffers = 1;                 ///< 1 or 3..16
-    std::uint64_t detail = 1;                  ///< 0: occupancy only
-    std::uint64_t clock_markers = 1;           ///< 1: constant-clock samples in the stream
+    std::uint64_t buffers = 1;                 ///< 1, or 3..16: so many staging slots
+    /// 1: several engines may stream through N buffers at once (silicon has not confirmed it).
+    std::uint64_t several_engines = 0;
+    /// N buffers: most bytes a second that one engine writes; how often the hub looks follows.
+    std::uint64_t stream_rate = 60'000'000'000;
+    std::uint64_t as_ready = 0;      ///< N buffers, 1: handlers may be called at once, out of order
+    std::uint64_t end_on_full = 0;   ///< N buffers, 1: hardware out of room ends the run
+    std::uint64_t detail = 1;        ///< 0: occupancy only
+    std::uint64_t clock_markers = 1; ///< 1: constant-clock samples in the stream
+};
+
+/// How a context with N buffers streams.
+struct StreamParams {
+    std::uint64_t rate = 60'000'000'000; ///< bytes a second
+    bool as_ready = false, end_on_full = false;
 };
 
 /// Parameters that the packet builder is known to accept on one agent. A value.
@@ -58,11 +70,13 @@ class ValidatedParams {
 
     const pm4::TraceConfig& config() const { return config_; }
     std::uint32_t buffers() const { return buffers_; }
+    const StreamParams& stream() const { return stream_; }
 
   private:
     ValidatedParams() = default;
     pm4::TraceConfig config_;
     std::uint32_t buffers_ = 1;
+    StreamParams stream_;
 };
 
 /// Sets one parameter by its command-line and C-ABI name ("se_mask", "target_cu", ...).

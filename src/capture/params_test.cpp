@@ -51,10 +51,21 @@ TEST(ParamsTest, EveryParameterAtItsEdges) {
         {"buffers", 0, false},
         {"buffers", 1, true},
         {"buffers", 2, false},
+        {"buffers", 3, true},
+        {"buffers", 16, true},
         {"buffers", 17, false},
         {"buffers", 256 + 1, false},
         {"buffers", kWrap32 + 1, false},
         {"buffers", kTop, false},
+        {"several_engines", 2, false},
+        {"several_engines", 256 + 1, false},
+        {"as_ready", 1, true},
+        {"as_ready", 2, false},
+        {"end_on_full", 1, true},
+        {"end_on_full", 2, false},
+        {"stream_rate", 0, false},
+        {"stream_rate", 1, true},
+        {"stream_rate", kTop, true},
         {"detail", 0, true},
         {"detail", 1, true},
         {"detail", 2, false},
@@ -123,12 +134,30 @@ TEST(ParamsTest, OneMebibyteUnderSeveralMasks) {
     }
 }
 
-TEST(ParamsTest, SeveralBuffersAreUnsupportedNotIgnored) {
+TEST(ParamsTest, SeveralBuffers_OneEngineUnlessAskedForByName) {
     TraceParams params;
-    params.buffers = 3;
-    const auto valid = ValidatedParams::create(params, mi210());
-    ASSERT_FALSE(valid);
-    EXPECT_EQ(valid.error().code, ErrorCode::kUnsupported);
+    params.buffers = 4;
+    auto valid = ValidatedParams::create(params, mi210());
+    ASSERT_TRUE(valid);
+    EXPECT_EQ(valid->buffers(), 4u);
+    EXPECT_EQ(valid->config().buffers, 3u) << "the hardware's ring has three";
+    params.se_mask = 0x3;
+    EXPECT_EQ(ValidatedParams::create(params, mi210()).error().code, ErrorCode::kInvalidArgument);
+    params.several_engines = 1;
+    valid = ValidatedParams::create(params, mi210());
+    ASSERT_TRUE(valid);
+    EXPECT_TRUE(valid->config().several_engines);
+    AgentTopology other = mi210();
+    other.gfx = "gfx1100";
+    params.se_mask = 1;
+    EXPECT_EQ(ValidatedParams::create(params, other).error().code, ErrorCode::kUnsupported);
+    params.as_ready = params.end_on_full = 1;
+    params.stream_rate = 7;
+    valid = ValidatedParams::create(params, mi210());
+    ASSERT_TRUE(valid);
+    EXPECT_TRUE(valid->stream().as_ready);
+    EXPECT_TRUE(valid->stream().end_on_full);
+    EXPECT_EQ(valid->stream().rate, 7u);
 }
 
 TEST(ParamsTest, UnknownChipAndName) {

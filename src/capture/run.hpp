@@ -5,6 +5,8 @@
 #include "base/clock.hpp"
 #include "capture/backend.hpp"
 #include "capture/chunk.hpp"
+#include "capture/chunk_pool.hpp"
+#include "capture/producer.hpp"
 #include "capture/slot_plan.hpp"
 #include "pm4/thread_trace.hpp"
 
@@ -13,6 +15,8 @@
 
 namespace wavetap::capture {
 
+inline constexpr std::uint64_t kDefaultStreamRate = 60'000'000'000;
+
 /// All that a start needs of a context; values only.
 struct RunRequest {
     std::uint32_t context = 0;
@@ -20,6 +24,11 @@ struct RunRequest {
     std::uint32_t buffers = 1;
     ChunkHandler handler = nullptr; ///< null: data are fetched and dropped
     void* user = nullptr;
+    // N-buffer streaming only.
+    Delivery delivery = Delivery::kInOrder;
+    OverflowPolicy overflow = OverflowPolicy::kRestart;
+    /// Bytes a second that one engine writes at most: how often the hub looks.
+    std::uint64_t stream_rate = kDefaultStreamRate;
 };
 
 inline Requirement requirement_of(const RunRequest& request) {
@@ -40,6 +49,8 @@ struct RunSummary {
     std::uint64_t bytes_delivered = 0; ///< with software headers
     std::uint64_t bytes_lost = 0;      ///< written by the hardware, not delivered
     bool gpu_full = false;
+    std::uint64_t flips = 0;
+    std::uint64_t gaps = 0; ///< segments that ended before the stop, for whatever reason
     std::uint64_t start_counter = 0, end_counter = 0; ///< constant counter, 0 = unknown
 };
 
@@ -49,6 +60,7 @@ struct HubLimits {
     Duration stop = std::chrono::seconds(10);
     Duration copy = std::chrono::seconds(30); ///< of one chunk
     Duration marker = std::chrono::seconds(2);
+    Duration query = std::chrono::seconds(2);     ///< or swap, of N-buffer streaming
     Duration request = std::chrono::seconds(120); ///< a client's wait for the hub's thread
     Duration close = std::chrono::seconds(30);
     Duration drain = std::chrono::seconds(10); ///< of leases, when their owner closes
@@ -67,6 +79,8 @@ struct HubStatistics {
     std::uint64_t chunks = 0;
     std::uint64_t bytes_delivered = 0, bytes_lost = 0;
     std::uint64_t gaps = 0;
+    // Why segments ended before their run did (N-buffer streaming), or buffers were full (one buffer).
+    std::uint64_t cpu_full = 0, gpu_full = 0, halted = 0;
     std::uint64_t markers = 0; ///< code-object markers sent to the GPU
     std::uint64_t deadline_misses = 0;
     std::uint64_t handler_exceptions = 0;

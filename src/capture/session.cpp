@@ -140,6 +140,7 @@ Result<void> Session::configure(ContextHandle context, std::uint32_t agent,
     part.agent = agent;
     part.config = valid.config();
     part.buffers = valid.buffers();
+    part.stream = valid.stream();
     part.handler = handler;
     part.user = user;
     agents_[agent].plan.add({part.config.buffer_bytes, part.buffers});
@@ -148,7 +149,16 @@ Result<void> Session::configure(ContextHandle context, std::uint32_t agent,
 }
 
 RunRequest Session::request_of(std::uint32_t index, const Record& part) const {
-    return RunRequest{index, part.config, part.buffers, part.handler, part.user};
+    RunRequest request;
+    request.context = index;
+    request.config = part.config;
+    request.buffers = part.buffers;
+    request.handler = part.handler;
+    request.user = part.user;
+    request.delivery = part.stream.as_ready ? Delivery::kAsReady : Delivery::kInOrder;
+    request.overflow = part.stream.end_on_full ? OverflowPolicy::kEndRun : OverflowPolicy::kRestart;
+    request.stream_rate = part.stream.rate;
+    return request;
 }
 
 Result<void> Session::claim(std::uint32_t index) {

@@ -14,8 +14,8 @@
 
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
+#include <set>
 
 namespace wavetap::cli {
 
@@ -150,18 +150,20 @@ Result<void> decode_file(const Options& options) {
     return show(options, input, table, false);
 }
 
-/// The pieces of one engine joined. `with` is called for each; the first error ends it.
+/// The segments of each engine, joined. `with` is called for each; the first error ends it.
 Result<void> for_each_blob(const store::ProcessTrace& process, const store::Run& run,
                            const std::function<Result<void>(Input)>& with) {
-    std::map<std::uint32_t, Input> engines;
-    for (const store::ChunkInfo& chunk : run.chunks) {
-        Input& input = engines[chunk.se];
-        if (input.label.empty()) input.label = process.dir + "/" + chunk.file;
-        WAVETAP_TRY(const std::vector<std::byte> bytes, store::read_chunk(process, chunk));
-        input.bytes.insert(input.bytes.end(), bytes.begin(), bytes.end());
+    std::set<std::uint32_t> engines;
+    for (const store::ChunkInfo& chunk : run.chunks)
+        engines.insert(chunk.se);
+    for (const std::uint32_t se : engines) {
+        for (const store::Segment& segment : store::segments_of(run, se)) {
+            Input input;
+            input.label = process.dir + "/" + segment.front()->file;
+            WAVETAP_TRY(input.bytes, store::read_segment(process, segment));
+            WAVETAP_CHECK_OK(with(std::move(input)));
+        }
     }
-    for (auto& [se, input] : engines)
-        WAVETAP_CHECK_OK(with(std::move(input)));
     return {};
 }
 

@@ -133,7 +133,11 @@ void add_trace_options(CLI::App& command, RecordOptions& record) {
     add("--buffer", record.buffer, "SIZE[,SIZE...]",
         "size for all selected engines together, e.g. 64MiB, 1GiB; contexts take the sizes of a "
         "list by turns (default 128MiB)");
-    add("--buffers", record.buffers, "N", "buffers a context (default 1)");
+    add("--buffers", record.buffers, "N[,N...]",
+        "buffers a context, 1 or 3..16: with several the trace is taken away while it goes on, and "
+        "has no end (default 1; device mode)");
+    add("--stream-rate", record.stream_rate, "SIZE",
+        "with several buffers: bytes a second that an engine writes at most");
     add("--contexts", record.contexts, "N", "number of trace contexts, 1..100000");
     add("--sweep", record.sweep, "se,cu,simd", "one context for each of what is listed");
     add("--window", record.window, "N", "dispatches before the next context's turn (default 2)");
@@ -141,6 +145,8 @@ void add_trace_options(CLI::App& command, RecordOptions& record) {
     add("--kernel-exclude", record.kernel_exclude, "REGEX", "and not those with this match");
     command.add_flag("--every-launch", record.every_launch,
                      "dispatch mode: trace each matching launch, not only a kernel's first one");
+    command.add_flag("--stream-engines", record.stream_engines,
+                     "several buffers: all engines of --se at once (silicon has not confirmed it)");
     command.add_flag("--no-detail", record.no_detail, "waves only, no instructions");
 }
 

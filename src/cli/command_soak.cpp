@@ -12,7 +12,10 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <bit>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -36,6 +39,10 @@ on all agents at once. The number of launches is contexts x window x rotations, 
 --rotations turns: in device mode one trace of --window launches, in dispatch mode as many traces of one
 launch. The trace stays in the folder. WAVETAP_SOFTGPU_HBM (bytes of device memory) and
 WAVETAP_SOFTGPU_QUEUES (most queues) set the limits of the software GPU.
+With several --buffers (contexts take the counts of the list by turns, on one shader engine each, or on two
+at once with --stream-engines) the program writes so many trace tokens that each of their runs fills its
+buffers well over six times; every third of these contexts has a consumer that is too slow, and every third a
+hub that is kept from looking for a while.
 Exit code 0 only if every context was captured in every rotation and nothing is missing, extra or
 different.)";
 
@@ -67,6 +74,31 @@ struct Setup {
     SoakRun run;
 };
 
+/// With several buffers: what each context must suffer, and the work-groups of each of its launches,
+/// which fill its buffers. Empty without.
+std::vector<std::uint64_t> disturb(Plan& plan) {
+    // A work-group is four waves, each of 512 words of 6 bytes; one of eight comes to an engine.
+    constexpr std::uint64_t kGroupBytes = 4 * 512 * 6, kEngines = 8;
+    constexpr std::uint64_t kFills = 20;
+    constexpr std::uint64_t kSlowConsumer = 250, kBlindHub = 400; // percent of a fill
+    std::vector<std::uint64_t> groups;
+    std::uint64_t streaming = 0;
+    for (PlannedContext& context : plan.contexts) {
+        const auto engines = static_cast<std::uint64_t>(std::popcount(context.se_mask));
+        const std::uint64_t part = context.buffer_bytes / engines;
+        if (context.buffers == 1) {
+            groups.push_back(2 * kEngines);
+            continue;
+        }
+        if (streaming % 3 == 0) context.handler_slowness = kSlowConsumer * engines;
+        if (streaming % 3 == 1) context.hub_stall = kBlindHub;
+        ++streaming;
+        groups.push_back(kEngines + kEngines * kFills * part / kGroupBytes / plan.window);
+    }
+    if (streaming == 0) groups.clear();
+    return groups;
+}
+
 Result<Setup> set_up(const Options& options) {
     Setup setup;
     // "gfx90a" alone is the software GPU: no other one has a truth log.
@@ -82,11 +114,12 @@ Result<Setup> set_up(const Options& options) {
     setup.gpu = gpu;
     WAVETAP_TRY(setup.target, software_target(gpu, true));
     WAVETAP_TRY(setup.plan, make_plan(options.record, setup.target.chip));
+    SoakRun& run = setup.run;
+    run.groups = disturb(setup.plan);
     for (PlannedContext& context : setup.plan.contexts)
         context.detail = context.id % 9 != 8;
     const bool dispatch_mode = setup.plan.mode == "dispatch";
     setup.plan.every_launch = dispatch_mode;
-    SoakRun& run = setup.run;
     WAVETAP_TRY(run.app_queues, number_option(options.app_queues, "--app-queues", 1000));
     WAVETAP_TRY(run.rotations, number_option(options.rotations, "--rotations", 1000));
     // Every agent gets as many launches as the one with the most contexts needs.
@@ -156,9 +189,13 @@ int soak(const Options& options) {
     if (const Result<void> made = prepare_trace_dir(dir, options.force); !made)
         return fail(made.error(), made.error().code == ErrorCode::kWrongState ? kUsage : kFailed);
 
-    const std::vector<std::string> program = {*found, fmt::format("{}", setup->run.app_queues),
-                                              fmt::format("{}", setup->run.launches),
-                                              fmt::format("{}", setup->run.agents)};
+    std::vector<std::string> program = {*found, fmt::format("{}", setup->run.app_queues),
+                                        fmt::format("{}", setup->run.launches),
+                                        fmt::format("{}", setup->run.agents)};
+    if (!setup->run.groups.empty()) {
+        program.push_back(fmt::format("{}", setup->plan.window));
+        program.push_back(fmt::format("{}", fmt::join(setup->run.groups, ",")));
+    }
     const Result<SoakAnswer> answer = record(options, *setup, dir, program, *tool);
     if (!answer) return fail(answer.error(), kNo);
     fmt::print(options.json.on_stdout() ? stderr : stdout, "{}", soak_text(*answer));
@@ -184,6 +221,10 @@ void add_soak(CLI::App& app, Session& session) {
     add("--mode", options->record.mode, "MODE", "device (default) or dispatch");
     add("--buffer", options->record.buffer, "SIZE[,SIZE...]",
         "sizes that the contexts take by turns (default 128MiB)");
+    add("--buffers", options->record.buffers, "N[,N...]",
+        "buffers that the contexts take by turns, 1 or 3..16 (default 1)");
+    command->add_flag("--stream-engines", options->record.stream_engines,
+                      "several buffers: both shader engines of a context at once");
     add("--app-queues", options->app_queues, "N", "queues that the program opens (default 10)");
     add("--window", options->record.window, "N",
         "dispatches before the next context's turn (default 2)");

@@ -22,6 +22,9 @@ using nlohmann::ordered_json;
 constexpr std::uint64_t kDefaultBuffer = 128 * kMiB;
 /// The software GPU runs on the host's cores, thousands of times slower than silicon.
 constexpr int kModelledDeadlineScale = 30;
+/// Bytes a second that one engine may write, by which the tool looks for full buffers.
+constexpr std::uint64_t kStreamRate = 60'000'000'000;
+constexpr std::uint64_t kModelledStreamRate = 200'000'000;
 
 Error at_option(Error error, const char* option) {
     error.where = option;
@@ -69,6 +72,17 @@ Result<void> check_regex(const std::string& text, const char* option) {
         return Error{ErrorCode::kInvalidArgument, "'" + text + "' is not a regular expression",
                      option, error.what()};
     }
+}
+
+Result<std::vector<std::uint32_t>> buffers_option(const std::string& text) {
+    std::vector<std::uint32_t> counts;
+    if (text.empty()) counts.push_back(1);
+    for (const std::string_view part : split(text, ',')) {
+        WAVETAP_TRY(const std::uint64_t count,
+                    number_option(std::string(part), "--buffers", 1, 16));
+        counts.push_back(static_cast<std::uint32_t>(count));
+    }
+    return counts;
 }
 
 struct Sweep {
@@ -128,6 +142,9 @@ PlannedContext varied(PlannedContext context, const RecordOptions& options, std:
     if (options.cu.empty()) context.cu = static_cast<std::uint32_t>(i % 4);
     if (options.se.empty()) context.se_mask = i % 2 == 0 ? 0x1 : 0x3;
     if (options.simd.empty()) context.simd_mask = 1u << (i % 4);
+    // A ring serves one engine unless asked for by name.
+    if (options.se.empty() && context.buffers > 1 && !context.several_engines)
+        context.se_mask = i % 2 == 0 ? 0x1 : 0x2;
     return context;
 }
 
@@ -139,6 +156,8 @@ Result<void> check(const PlannedContext& context, const ChipShape& chip) {
     params.buffer_bytes = context.buffer_bytes;
     params.buffers = context.buffers;
     params.detail = context.detail ? 1 : 0;
+    params.several_engines = context.several_engines ? 1 : 0;
+    params.stream_rate = context.stream_rate;
     const auto valid = capture::ValidatedParams::create(params, chip.topology);
     if (!valid) return at_option(valid.error(), fmt::format("context {}", context.id).c_str());
     if (!exists(chip, context.se_mask, context.cu))
@@ -158,10 +177,12 @@ Result<PlannedContext> base_context(const RecordOptions& options, const ChipShap
         context.cu = static_cast<std::uint32_t>(cu);
     }
     WAVETAP_TRY(context.simd_mask, simds_option(options.simd, chip));
-    if (!options.buffers.empty()) {
-        WAVETAP_TRY(const std::uint64_t buffers,
-                    number_option(options.buffers, "--buffers", 1, 16));
-        context.buffers = static_cast<std::uint32_t>(buffers);
+    context.several_engines = options.stream_engines;
+    context.stream_rate = chip.modelled ? kModelledStreamRate : kStreamRate;
+    if (!options.stream_rate.empty()) {
+        const Result<std::uint64_t> rate = parse_size(options.stream_rate);
+        if (!rate) return at_option(rate.error(), "--stream-rate");
+        context.stream_rate = *rate;
     }
     context.detail = !options.no_detail;
     return context;
@@ -200,6 +221,7 @@ Result<std::vector<PlannedContext>> make_contexts(const RecordOptions& options,
     if (choices.empty())
         return Error{ErrorCode::kInvalidArgument, "no compute unit is left to sweep", "--cu", ""};
     WAVETAP_TRY(const std::vector<std::uint64_t> sizes, sizes_option(options.buffer));
+    WAVETAP_TRY(const std::vector<std::uint32_t> buffers, buffers_option(options.buffers));
 
     WAVETAP_TRY(const std::vector<std::uint32_t> agents, agents_option(options.agents, chip));
     const std::uint64_t all = count != 0 ? count : choices.size() * agents.size();
@@ -208,10 +230,12 @@ Result<std::vector<PlannedContext>> make_contexts(const RecordOptions& options,
     for (std::uint64_t i = 0; i < all; ++i) {
         const std::uint64_t turn = i / agents.size(); // of this agent
         PlannedContext context = choices[turn % choices.size()];
+        context.buffers = buffers[turn % buffers.size()];
         if (count != 0 && !sweep.any()) context = varied(context, options, turn);
         context.id = static_cast<std::uint32_t>(i);
         context.agent = agents[i % agents.size()];
-        context.buffer_bytes = sizes[turn % sizes.size()];
+        // Every size with every number of buffers.
+        context.buffer_bytes = sizes[turn / buffers.size() % sizes.size()];
         WAVETAP_CHECK_OK(check(context, chip));
         contexts.push_back(context);
     }
@@ -219,15 +243,22 @@ Result<std::vector<PlannedContext>> make_contexts(const RecordOptions& options,
 }
 
 ordered_json context_json(const Plan& plan, const PlannedContext& context) {
-    return {{"id", context.id},
-            {"agent", context.agent},
-            {"se_mask", context.se_mask},
-            {"cu", context.cu},
-            {"simd_mask", context.simd_mask},
-            {"buffer_bytes", context.buffer_bytes},
-            {"buffers", context.buffers},
-            {"detail", context.detail},
-            {"mode", plan.mode}};
+    ordered_json json = {{"id", context.id},
+                         {"agent", context.agent},
+                         {"se_mask", context.se_mask},
+                         {"cu", context.cu},
+                         {"simd_mask", context.simd_mask},
+                         {"buffer_bytes", context.buffer_bytes},
+                         {"buffers", context.buffers},
+                         {"detail", context.detail},
+                         {"mode", plan.mode}};
+    if (context.buffers > 1) {
+        json["several_engines"] = context.several_engines;
+        json["stream_rate"] = context.stream_rate;
+    }
+    if (context.handler_slowness != 0) json["handler_slowness"] = context.handler_slowness;
+    if (context.hub_stall != 0) json["hub_stall"] = context.hub_stall;
+    return json;
 }
 
 ordered_json contexts_json(const Plan& plan) {
@@ -290,14 +321,15 @@ std::string plan_text(const Plan& plan, const ChipShape& chip) {
                                    chip.topology.gfx, plan.mode);
     if (plan.rotate)
         text += fmt::format(", the next one every {}", count_of(plan.window, "dispatch"));
-    text += fmt::format("\n{:>8}{} {:>8} {:>4} {:>6} {:>10}\n", "context", several ? "  agent" : "",
-                        "engines", "CU", "SIMDs", "buffer");
+    text += fmt::format("\n{:>8}{} {:>8} {:>4} {:>6} {:>10} {:>8}\n", "context",
+                        several ? "  agent" : "", "engines", "CU", "SIMDs", "buffer", "buffers");
     for (std::size_t i = 0; i < std::min(plan.contexts.size(), kMostLines); ++i) {
         const PlannedContext& context = plan.contexts[i];
-        text += fmt::format("{:>8}{} {:>8} {:>4} {:>6} {:>10}{}\n", context.id,
+        text += fmt::format("{:>8}{} {:>8} {:>4} {:>6} {:>10} {:>8}{}\n", context.id,
                             several ? fmt::format("{:>7}", context.agent) : "",
                             format_hex(context.se_mask), context.cu, bits_text(context.simd_mask),
-                            format_size(context.buffer_bytes), context.detail ? "" : "  no detail");
+                            format_size(context.buffer_bytes), context.buffers,
+                            context.detail ? "" : "  no detail");
     }
     if (plan.contexts.size() > kMostLines)
         text += fmt::format("{:>8} {} more\n", "…", plan.contexts.size() - kMostLines);

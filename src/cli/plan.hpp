@@ -19,7 +19,9 @@ namespace wavetap::cli {
 struct RecordOptions {
     std::string agents, mode, se, cu, simd, buffer, buffers, contexts, sweep, window;
     std::string kernel, kernel_exclude;
+    std::string stream_rate;
     bool no_detail = false, every_launch = false;
+    bool stream_engines = false; ///< several engines at once with several buffers
 };
 
 /// The GPU that will be traced.
@@ -39,6 +41,9 @@ struct PlannedContext {
     std::uint32_t simd_mask = 0xf; ///< bit i = SIMD i
     std::uint64_t buffer_bytes = 0;
     std::uint32_t buffers = 1;
+    bool several_engines = false;                      ///< with several buffers
+    std::uint64_t stream_rate = 0;                     ///< bytes a second, with several buffers
+    std::uint64_t handler_slowness = 0, hub_stall = 0; ///< percent, see tool-config.md
     bool detail = true;
 };
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <bit>
 #include <map>
 #include <set>
 
@@ -145,7 +146,9 @@ TEST(PlanTest, BadValues_AreRefusedInWords) {
         {&RecordOptions::buffer, "9999999999GiB", "is not a size below", "--buffer"},
         {&RecordOptions::buffers, "0", "0 is outside 1..16", "--buffers"},
         {&RecordOptions::buffers, "17", "17 is outside 1..16", "--buffers"},
-        {&RecordOptions::buffers, "3", "not in this version", "context 0"},
+        {&RecordOptions::buffers, "2", "buffers = 2 is outside 1, 3..16", "context 0"},
+        {&RecordOptions::buffers, "1,x", "'x' is not a number", "--buffers"},
+        {&RecordOptions::stream_rate, "fast", "'fast' is not a size", "--stream-rate"},
         {&RecordOptions::contexts, "0", "0 is outside 1..100000", "--contexts"},
         {&RecordOptions::contexts, "100001", "100001 is outside 1..100000", "--contexts"},
         {&RecordOptions::contexts, "many", "'many' is not a number", "--contexts"},
@@ -161,6 +164,30 @@ TEST(PlanTest, BadValues_AreRefusedInWords) {
         EXPECT_NE(error.message.find(row.message), std::string::npos) << to_string(error);
         EXPECT_EQ(error.where, row.where) << to_string(error);
     }
+}
+
+TEST(PlanTest, Buffers_ByTurns_OneEngineUnlessAskedForByName) {
+    RecordOptions options;
+    options.buffers = "1,3,16";
+    options.buffer = "1MiB,4MiB";
+    options.contexts = "12";
+    std::set<std::pair<std::uint32_t, std::uint64_t>> seen;
+    for (const PlannedContext& context : plan_of(options).contexts) {
+        seen.insert({context.buffers, context.buffer_bytes});
+        EXPECT_TRUE(context.buffers == 1 || std::popcount(context.se_mask) == 1) << context.id;
+        EXPECT_FALSE(context.several_engines);
+    }
+    EXPECT_EQ(seen.size(), 6u) << "every size with every number of buffers";
+    options.stream_engines = true;
+    EXPECT_EQ(plan_of(options).contexts[1].se_mask, 0x3u);
+    options = {};
+    options.buffers = "3";
+    options.se = "0x3";
+    EXPECT_NE(refusal_of(options).hint.find("by name"), std::string::npos);
+    options.stream_engines = true;
+    EXPECT_EQ(plan_of(options).contexts.size(), 1u);
+    options.mode = "dispatch";
+    EXPECT_EQ(refusal_of(options).where, "--buffers");
 }
 
 TEST(PlanTest, FusedComputeUnit_IsRefused) {

@@ -31,6 +31,20 @@ std::string driver_line(const Summary& summary) {
                        count_of(of(driver, "buffer_objects_peak"), "buffer"));
 }
 
+std::string stream_line(const SoakAnswer& answer) {
+    if (answer.streaming() == 0) return "";
+    std::uint64_t flips = 0, cpu_full = 0, gpu_full = 0;
+    for (const ContextSummary& context : answer.summary.contexts) {
+        flips += context.flips;
+        cpu_full += context.cpu_full;
+        gpu_full += context.gpu_full;
+    }
+    return fmt::format(
+        "  streaming: {}/{} contexts flipped at least {} times a turn; {} flips; paused "
+        "{} times for staging slots, {} times for output slots\n",
+        answer.flipped(), answer.streaming(), kLeastFlips, flips, cpu_full, gpu_full);
+}
+
 /// The first faults of the contexts that are not good.
 std::string fault_lines(const SoakAnswer& answer) {
     std::string text;
@@ -60,15 +74,29 @@ std::uint64_t SoakAnswer::rotated() const {
                       [this](const ContextSummary& c) { return c.runs >= run.runs; }));
 }
 
+std::uint64_t SoakAnswer::streaming() const {
+    return static_cast<std::uint64_t>(
+        std::count_if(summary.contexts.begin(), summary.contexts.end(),
+                      [](const ContextSummary& c) { return c.planned.buffers > 1; }));
+}
+
+std::uint64_t SoakAnswer::flipped() const {
+    return static_cast<std::uint64_t>(std::count_if(
+        summary.contexts.begin(), summary.contexts.end(), [this](const ContextSummary& c) {
+            return c.planned.buffers > 1 && c.flips >= kLeastFlips * run.rotations;
+        }));
+}
+
 bool SoakAnswer::good() const {
     const std::size_t contexts = summary.contexts.size();
-    return rotated() == contexts && summary.captured() == contexts &&
+    return flipped() == streaming() && rotated() == contexts && summary.captured() == contexts &&
            verify.contexts.size() == contexts && verify.good();
 }
 
 std::string soak_text(const SoakAnswer& answer) {
     const Summary& summary = answer.summary;
     std::string text = summary_text(summary) + driver_line(summary) + fault_lines(answer);
+    text += stream_line(answer);
     text += fmt::format("soak: {}: {}/{} contexts captured, {}/{} had {}; {} passed, {} failed; "
                         "recorded in {:.1f} s, verified in {:.1f} s\n",
                         answer.good() ? "good" : "failed", summary.captured(),
@@ -88,6 +116,8 @@ std::string soak_json(const SoakAnswer& answer) {
     object["runs_per_context"] = answer.run.runs;
     object["launches"] = answer.run.launches;
     object["rotated"] = answer.rotated();
+    object["streaming"] = answer.streaming();
+    object["flipped"] = answer.flipped();
     object["verified_contexts"] = answer.verify.contexts.size();
     object["verify_passed"] = answer.verify.passed();
     object["verify_failed"] = answer.verify.failed();

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 // What `wavetap soak` found, and how it says so.
 
@@ -20,7 +21,11 @@ struct SoakRun {
     std::uint64_t rotations = 1;  ///< turns that every context must have had
     std::uint64_t runs = 1;       ///< that every context must have had in these turns
     std::uint64_t launches = 0;
+    std::vector<std::uint64_t> groups; ///< of each context's launches; empty: the usual kernel
 };
+
+/// Flips that every turn of a context with several buffers must show.
+inline constexpr std::uint64_t kLeastFlips = 6;
 
 struct SoakAnswer {
     SoakRun run;
@@ -30,6 +35,9 @@ struct SoakAnswer {
 
     /// Contexts that ran at least `run.runs` times.
     std::uint64_t rotated() const;
+    /// Contexts with several buffers, and those of them that flipped often enough.
+    std::uint64_t streaming() const;
+    std::uint64_t flipped() const;
     /// Every context rotated and was captured, each was verified, and nothing failed.
     bool good() const;
 };

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <set>
 
 namespace wavetap::cli {
 
@@ -53,10 +54,22 @@ Result<ordered_json> read_driver(const std::string& path) {
     return Error{ErrorCode::kCorrupt, "the driver's counters are not a JSON object", path, ""};
 }
 
-/// Header bytes carry nothing; the hardware's own bytes are what counts.
-std::uint64_t payload_bytes(const store::ChunkInfo& chunk, const std::string& chip) {
-    const std::uint64_t header = chip.starts_with("gfx9") ? 8 : 0;
+/// Header bytes carry nothing; the hardware's own bytes are what counts. `opens`: the chunk is the
+/// first one of its segment.
+std::uint64_t payload_bytes(const store::ChunkInfo& chunk, const std::string& chip,
+                            std::uint32_t buffers, bool opens) {
+    const std::uint64_t own = buffers > 1 ? 32 : 8;
+    const std::uint64_t header = opens && chip.starts_with("gfx9") ? own : 0;
     return chunk.bytes > header ? chunk.bytes - header : 0;
+}
+
+void add_chunk(const store::ChunkInfo& chunk, ContextSummary& context) {
+    context.dropped += chunk.dropped;
+    context.full = context.full || chunk.gpu_full || chunk.cpu_full;
+    if (context.planned.buffers < 2) return;
+    if (chunk.bytes != 0 && chunk.bytes == chunk.capacity_bytes) ++context.flips;
+    if (chunk.end && chunk.cpu_full) ++context.cpu_full;
+    if (chunk.end && chunk.gpu_full) ++context.gpu_full;
 }
 
 void add_runs(const store::ProcessTrace& process, const std::string& chip, Summary& summary) {
@@ -68,10 +81,12 @@ void add_runs(const store::ProcessTrace& process, const std::string& chip, Summa
         if (found == contexts.end()) continue; // of another plan; health shows all there is
         ContextSummary& context = *found->second;
         ++context.runs;
+        std::set<std::uint32_t> open; // engines in the middle of a segment
         for (const store::ChunkInfo& chunk : run.chunks) {
-            context.bytes += payload_bytes(chunk, chip);
-            context.dropped += chunk.dropped;
-            context.full = context.full || chunk.gpu_full || chunk.cpu_full;
+            const bool opens = open.insert(chunk.se).second;
+            context.bytes += payload_bytes(chunk, chip, context.planned.buffers, opens);
+            if (chunk.end) open.erase(chunk.se);
+            add_chunk(chunk, context);
         }
     }
 }
@@ -99,6 +114,10 @@ Result<void> add_health(const store::TraceFolder& folder, Summary& summary) {
 std::string context_note(const ContextSummary& context) {
     if (context.runs == 0) return "never started";
     if (context.bytes == 0) return "no bytes";
+    if (context.full && context.planned.buffers > 1)
+        return fmt::format("paused {} (staging full {}, hardware full {})",
+                           count_of(context.cpu_full + context.gpu_full, "time"), context.cpu_full,
+                           context.gpu_full);
     if (context.full) return "buffer full: take a larger --buffer";
     if (context.planned.detail && context.waves_on_target == std::uint64_t{0})
         return context.waves == std::uint64_t{0}
@@ -176,6 +195,10 @@ ordered_json context_json(const ContextSummary& context) {
             {"waves_on_target", optional_json(context.waves_on_target)},
             {"dropped", context.dropped},
             {"full", context.full},
+            {"buffers", context.planned.buffers},
+            {"flips", context.flips},
+            {"cpu_full", context.cpu_full},
+            {"gpu_full", context.gpu_full},
             {"captured", context.captured()}};
 }
 

@@ -22,7 +22,10 @@ struct ContextSummary {
     std::uint64_t runs = 0;  ///< that were begun
     std::uint64_t bytes = 0; ///< of all its runs, software headers left out
     std::uint64_t dropped = 0;
-    bool full = false; ///< a buffer was too small
+    bool full = false; ///< a buffer was too small (one buffer: the end of the run is missing)
+    // With several buffers, of all its runs and engines.
+    std::uint64_t flips = 0;                  ///< full buffers that were delivered
+    std::uint64_t cpu_full = 0, gpu_full = 0; ///< segments that ended so
     /// Of all its runs; nothing where the trace was too large to be judged at once.
     std::optional<std::uint64_t> waves, waves_on_target;
     bool captured() const { return bytes != 0; }

@@ -33,20 +33,8 @@ struct MatchedRun {
 
 constexpr ArmedInterval kNothing{kNever, kNever, kNever, 0};
 
-/// Chunks of one engine up to an END, in order.
-using Segment = std::vector<const store::ChunkInfo*>;
-
-std::vector<Segment> segments_of(const store::Run& run, std::uint32_t se) {
-    std::vector<Segment> segments;
-    bool open = false;
-    for (const store::ChunkInfo& chunk : run.chunks) {
-        if (chunk.se != se) continue;
-        if (!open) segments.emplace_back();
-        segments.back().push_back(&chunk);
-        open = !chunk.end;
-    }
-    return segments;
-}
+using store::Segment;
+using store::segments_of;
 
 class ProcessVerifier {
   public:

@@ -269,11 +269,18 @@ void Comparison::all_instructions_missing(const TruthWave& wave) {
 bool Comparison::may_be(const TruthWave& wave, const TracedWave& traced) const {
     const decode::WaveRecord& record = *traced.record;
     const bool ends_inside = wave.end != 0 && wave.end < interval_.disarm;
+    // Of a wave that began while tokens were dropped only the end is there.
+    if (wave.start > interval_.first_drop && !record.start_seen)
+        return !record.complete || (ends_inside && traced.end == quad(wave.end));
     if (wave.start < interval_.arm && record.start_seen) return false;
     if (wave.start < interval_.arm)
         return !record.complete || (ends_inside && traced.end == quad(wave.end));
     if (traced.start != quad(wave.start) || record.count != wave.threads) return false;
-    if (record.complete && !(ends_inside && traced.end == quad(wave.end))) return false;
+    // Behind a loss an end may be that of a later wave in the same place, whose start was dropped.
+    const bool cut = interval_.first_drop < interval_.disarm &&
+                     (wave.end == 0 || wave.end >= interval_.first_drop);
+    const bool unsure = cut && traced.end >= quad(interval_.first_drop);
+    if (record.complete && !unsure && !(ends_inside && traced.end == quad(wave.end))) return false;
     return record.entry.absolute == wave.entry_pc ||
            (!knows_entry(wave) && record.entry.absolute == 0);
 }

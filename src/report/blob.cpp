@@ -3,7 +3,7 @@
 #include "report/blob.hpp"
 
 #include <algorithm>
-#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -24,33 +24,30 @@ std::uint64_t count_zero_tail(const std::vector<std::byte>& bytes) {
     return static_cast<std::uint64_t>(last - bytes.rbegin());
 }
 
-void read_and_decode(Blob& blob, const std::vector<const store::ChunkInfo*>& chunks,
-                     const CodeTable& code) {
-    std::vector<std::byte> bytes;
+void read_and_decode(Blob& blob, const store::Segment& chunks, const CodeTable& code) {
     for (const store::ChunkInfo* chunk : chunks) {
         blob.bytes += chunk->bytes;
         blob.capacity_bytes = std::max(blob.capacity_bytes, chunk->capacity_bytes);
         blob.gpu_full |= chunk->gpu_full;
         blob.cpu_full |= chunk->cpu_full;
+        blob.lost |= chunk->lost;
+        blob.halted |= chunk->halted;
         blob.ended = chunk->end;
         blob.status = chunk->status;
         blob.dropped = chunk->dropped;
-        auto piece = store::read_chunk(*blob.process, *chunk);
-        if (!piece) {
-            blob.error = piece.error();
-            return;
-        }
-        if (bytes.empty()) {
-            bytes = *std::move(piece);
-        } else {
-            bytes.insert(bytes.end(), piece->begin(), piece->end());
-        }
     }
-    blob.zero_tail_bytes = count_zero_tail(bytes);
+    const auto bytes = store::read_segment(*blob.process, chunks);
+    if (!bytes) {
+        blob.error = bytes.error();
+        return;
+    }
+    blob.zero_tail_bytes = count_zero_tail(*bytes);
+    // A segment that broke off before its header was stored.
+    if (bytes->empty() && blob.lost) return;
     decode::Options options;
     options.gfx = blob.agent->name;
     options.objects = code.loaded(*blob.process, blob.agent->index);
-    auto records = decode::decode_blob(bytes, options);
+    auto records = decode::decode_blob(*bytes, options);
     if (records) {
         blob.records = *std::move(records);
     } else {
@@ -75,18 +72,23 @@ Result<void> visit_blobs(const store::TraceFolder& folder, CodeTable& code,
                              "run " + std::to_string(run.info.id) +
                                  " belongs to no context that the manifest describes",
                              process.dir, "record again; the manifest is damaged"};
-            std::map<std::uint32_t, std::vector<const store::ChunkInfo*>> engines;
+            std::set<std::uint32_t> engines;
             for (const store::ChunkInfo& chunk : run.chunks)
-                engines[chunk.se].push_back(&chunk);
-            for (const auto& [se, chunks] : engines) {
-                Blob blob;
-                blob.process = &process;
-                blob.agent = agent;
-                blob.context = context;
-                blob.run = &run;
-                blob.se = se;
-                read_and_decode(blob, chunks, code);
-                visit(blob);
+                engines.insert(chunk.se);
+            for (const std::uint32_t se : engines) {
+                const std::vector<store::Segment> segments = store::segments_of(run, se);
+                for (std::size_t i = 0; i < segments.size(); ++i) {
+                    Blob blob;
+                    blob.process = &process;
+                    blob.agent = agent;
+                    blob.context = context;
+                    blob.run = &run;
+                    blob.se = se;
+                    blob.segment = static_cast<std::uint32_t>(i);
+                    blob.segments = static_cast<std::uint32_t>(segments.size());
+                    read_and_decode(blob, segments[i], code);
+                    visit(blob);
+                }
             }
         }
     }

@@ -13,26 +13,31 @@
 
 namespace wavetap::report {
 
-/// Everything that one shader engine recorded in one run: its chunks joined up to the END, decoded.
-/// Value; the pointers borrow the folder.
+/// A segment of one shader engine in one run (all of it, unless a trace with N buffers paused): its
+/// chunks joined up to the END, decoded. Value; the pointers borrow the folder.
 struct Blob {
     const store::ProcessTrace* process = nullptr;
     const store::AgentInfo* agent = nullptr;
     const store::ContextInfo* context = nullptr;
     const store::Run* run = nullptr;
     std::uint32_t se = 0;
+    std::uint32_t segment = 0;         ///< counts from 0
+    std::uint32_t segments = 1;        ///< of this engine in this run
     std::uint64_t bytes = 0;           ///< as recorded, with the software header
     std::uint64_t capacity_bytes = 0;  ///< of this engine's part of one buffer
     std::uint64_t zero_tail_bytes = 0; ///< zero bytes at the end
     bool gpu_full = false;             ///< in any chunk
     bool cpu_full = false;
+    bool lost = false;                     ///< its end could not be fetched
+    bool halted = false;                   ///< the trace unit went off by itself
     bool ended = false;                    ///< the last chunk carries END
     std::uint32_t status = 0, dropped = 0; ///< registers of the last chunk
     std::optional<Error> error;            ///< reading or decoding failed; `records` is empty
     decode::BlobRecords records;
 };
 
-/// Decodes the folder blob by blob, in order of process, run and engine, and hands each one over.
+/// Decodes the folder blob by blob, in order of process, run, engine and segment, and hands each one
+/// over.
 /// Only one is in memory at a time. `code` takes in the code objects on the way.
 /// Errors: kCorrupt if the folder names an agent or context that it does not describe; what fails
 /// for one blob is told in that blob.

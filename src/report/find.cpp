@@ -68,8 +68,12 @@ Result<Health> find_health(const std::vector<store::TraceFolder>& folders, CodeT
     std::set<std::string> timings;
     for (const store::TraceFolder& folder : folders) {
         health.dirs.push_back(folder.dir);
-        WAVETAP_CHECK_OK(visit_blobs(
-            folder, code, [&](const Blob& blob) { health.engines.push_back(judge(blob)); }));
+        WAVETAP_CHECK_OK(visit_blobs(folder, code, [&](const Blob& blob) {
+            if (blob.segment == 0)
+                health.engines.push_back(judge(blob));
+            else
+                add_segment(health.engines.back(), judge(blob));
+        }));
         for (const store::ProcessTrace& process : folder.processes) {
             for (const store::AgentInfo& agent : process.agents)
                 timings.insert(agent.timing);

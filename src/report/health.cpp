@@ -13,6 +13,8 @@ namespace wavetap::report {
 namespace {
 
 StopReason stop_reason(const Blob& blob) {
+    if (blob.lost) return StopReason::kLost;
+    if (blob.halted) return StopReason::kHalted;
     if (blob.gpu_full) return StopReason::kGpuFull;
     if (blob.cpu_full) return StopReason::kCpuFull;
     if (!blob.ended || !blob.run->complete) return StopReason::kKilled;
@@ -32,13 +34,27 @@ void advise_on_stop(EngineHealth& health) {
     case StopReason::kEnd:
         break;
     case StopReason::kGpuFull:
+        if (health.buffers > 1) {
+            health.advice.push_back("The hardware filled its buffers of " +
+                                    format_size(health.capacity_bytes) +
+                                    " faster than they were taken; the trace paused. Use a larger "
+                                    "--buffer or fewer engines.");
+            break;
+        }
         health.advice.push_back("The buffer of " + format_size(health.capacity_bytes) +
                                 " was full before the stop; use a larger --buffer, fewer engines "
                                 "or a shorter window.");
         break;
     case StopReason::kCpuFull:
-        health.advice.push_back("Filled buffers were not taken in time; use more --buffers or a "
-                                "larger --buffer.");
+        health.advice.push_back("Filled buffers were not taken in time; the trace paused. Use more "
+                                "--buffers or a larger --buffer.");
+        break;
+    case StopReason::kHalted:
+        health.advice.push_back("The trace unit went off by itself; the trace was started again.");
+        break;
+    case StopReason::kLost:
+        health.advice.push_back("Bytes that the hardware wrote could not be fetched: the GPU or a "
+                                "consumer did not answer.");
         break;
     case StopReason::kKilled:
         health.advice.push_back("The program ended before this run was stopped; its last bytes are "
@@ -63,7 +79,8 @@ void advise_on_waves(EngineHealth& health) {
     if (health.waves != 0 && health.waves_foreign == health.waves)
         health.advice.push_back("All waves ran code that was not recorded; was the program loaded "
                                 "before tracing began?");
-    if (health.capacity_bytes != 0 && health.bytes > health.capacity_bytes + 8)
+    if (health.buffers == 1 && health.capacity_bytes != 0 &&
+        health.bytes > health.capacity_bytes + 8)
         health.advice.push_back("More bytes than the buffer holds: the write pointer that was read "
                                 "back is wrong.");
 }
@@ -78,6 +95,10 @@ const char* stop_reason_name(StopReason reason) noexcept {
         return "full";
     case StopReason::kCpuFull:
         return "overrun";
+    case StopReason::kHalted:
+        return "halted";
+    case StopReason::kLost:
+        return "lost";
     case StopReason::kKilled:
         return "killed";
     case StopReason::kNothing:
@@ -96,6 +117,7 @@ EngineHealth judge(const Blob& blob) {
     health.cu = blob.context->cu;
     health.simd_mask = blob.context->simd_mask;
     health.detail = blob.context->detail;
+    health.buffers = blob.context->buffers;
     health.bytes = blob.bytes;
     health.capacity_bytes = blob.capacity_bytes;
     health.zero_tail_bytes = blob.zero_tail_bytes;
@@ -121,8 +143,37 @@ EngineHealth judge(const Blob& blob) {
         health.losses.push_back({diagnostic.kind, diagnostic.advice, diagnostic.count,
                                  diagnostic.first_offset_bytes, diagnostic.first_time});
     }
-    advise_on_waves(health);
+    // Of several segments the short ones may see no wave.
+    if (blob.segments == 1) advise_on_waves(health);
     return health;
+}
+
+void add_segment(EngineHealth& health, const EngineHealth& segment) {
+    ++health.segments;
+    health.bytes += segment.bytes;
+    health.zero_tail_bytes = segment.zero_tail_bytes;
+    health.status = segment.status;
+    health.dropped += segment.dropped;
+    health.tokens += segment.tokens;
+    health.waves += segment.waves;
+    health.waves_on_target += segment.waves_on_target;
+    health.waves_foreign += segment.waves_foreign;
+    health.waves_open += segment.waves_open;
+    health.instructions += segment.instructions;
+    health.instructions_with_pc += segment.instructions_with_pc;
+    if (health.stop == StopReason::kEnd) health.stop = segment.stop;
+    if (!health.error) health.error = segment.error;
+    for (const std::string& advice : segment.advice)
+        if (std::find(health.advice.begin(), health.advice.end(), advice) == health.advice.end())
+            health.advice.push_back(advice);
+    for (const Loss& loss : segment.losses) {
+        const auto known = std::find_if(health.losses.begin(), health.losses.end(),
+                                        [&](const Loss& l) { return l.kind == loss.kind; });
+        if (known == health.losses.end())
+            health.losses.push_back(loss);
+        else
+            known->count += loss.count;
+    }
 }
 
 } // namespace wavetap::report

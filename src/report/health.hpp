@@ -20,6 +20,8 @@ enum class StopReason : std::uint8_t {
     kEnd,     ///< stopped by request, nothing missing
     kGpuFull, ///< the hardware ran out of buffer: the end of the run is missing
     kCpuFull, ///< nobody took filled buffers in time: something in the middle is missing
+    kHalted,  ///< the trace unit went off by itself: something in the middle is missing
+    kLost,    ///< bytes that the hardware wrote could not be fetched
     kKilled,  ///< the process ended before the run did
     kNothing, ///< the run ended and this engine delivered no chunk
 };
@@ -39,6 +41,8 @@ struct EngineHealth {
     std::uint32_t context = 0, run = 0, agent = 0, se = 0;
     std::uint32_t cu = 0, simd_mask = 0; ///< the target that was asked for
     bool detail = true;
+    std::uint32_t buffers = 1;
+    std::uint64_t segments = 1; ///< more than 1: a trace with several buffers paused
     std::uint64_t bytes = 0, capacity_bytes = 0, zero_tail_bytes = 0;
     std::uint32_t status = 0, dropped = 0; ///< registers read back at the stop
     std::uint64_t tokens = 0;
@@ -64,6 +68,8 @@ struct Health {
 
 /// Judges one blob.
 EngineHealth judge(const Blob& blob);
+/// Adds a further segment of the same engine and run.
+void add_segment(EngineHealth& health, const EngineHealth& segment);
 
 /// Everything in `folders`. Errors: those of visit_blobs().
 Result<Health> find_health(const std::vector<store::TraceFolder>& folders, CodeTable& code);

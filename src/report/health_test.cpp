@@ -127,6 +127,33 @@ TEST_F(HealthTest, TextAndJson) {
     EXPECT_EQ(json["engines"][1]["good"], false);
 }
 
+TEST_F(HealthTest, SegmentsOfOneEngineAddUp) {
+    trace_.process().contexts[0].buffers = 3;
+    Blob first = trace_.blob();
+    first.segments = 2;
+    first.cpu_full = true;
+    first.dropped = 2;
+    EngineHealth health = judge(first);
+    Blob second = trace_.blob();
+    second.segments = 2;
+    second.segment = 1;
+    second.dropped = 3;
+    second.bytes = 5 << 20;
+    add_segment(health, judge(second));
+    EXPECT_EQ(health.segments, 2u);
+    EXPECT_EQ(health.bytes, 1024u + (5u << 20));
+    EXPECT_EQ(health.dropped, 5u);
+    EXPECT_EQ(health.stop, StopReason::kCpuFull) << "the pause is what counts";
+    ASSERT_EQ(health.advice.size(), 1u) << "more bytes than one buffer are no fault here";
+    EXPECT_NE(health.advice[0].find("--buffers"), std::string::npos);
+    Blob lost = trace_.blob();
+    lost.lost = true;
+    EXPECT_EQ(judge(lost).stop, StopReason::kLost);
+    Blob halted = trace_.blob();
+    halted.halted = true;
+    EXPECT_EQ(judge(halted).stop, StopReason::kHalted);
+}
+
 TEST_F(HealthTest, EveryStopReasonHasItsWord) {
     EXPECT_STREQ(stop_reason_name(StopReason::kEnd), "end");
     EXPECT_STREQ(stop_reason_name(StopReason::kGpuFull), "full");

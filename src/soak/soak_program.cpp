@@ -2,17 +2,21 @@
 // SPDX-License-Identifier: MIT
 // The program of `wavetap soak`: opens QUEUES queues on each of AGENTS GPU agents and launches one
 // small kernel LAUNCHES times: on the next queue of every agent at once, then, when all of those have
-// completed and every result was checked, on the next queues.
-// usage: wavetap-soak-program QUEUES LAUNCHES [AGENTS]
+// completed and every result was checked, on the next queues. With GROUPS it launches a kernel that
+// writes many trace tokens: on each agent WINDOW launches with the first number of work-groups that is its
+// turn (the numbers are dealt out to the agents), then as many with the next, and so on.
+// usage: wavetap-soak-program QUEUES LAUNCHES [AGENTS [WINDOW GROUPS[,GROUPS...]]]
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 // The kernel for gfx90a, built from kernel.cl.
@@ -39,8 +43,9 @@ namespace {
 /// 64 workgroups of four waves: eight on each of eight shader engines, so that the first CUs of
 /// every engine get a wave on every SIMD.
 constexpr std::uint32_t kGroupItems = 256, kItems = 64 * kGroupItems;
-constexpr int kMostQueues = 1000, kMostLaunches = 100'000'000, kMostAgents = 16;
-constexpr std::uint64_t kLaunchLimitNs = 60'000'000'000; ///< a hang becomes a failure
+constexpr int kMostQueues = 1000, kMostLaunches = 100'000'000, kMostAgents = 16,
+              kMostGroups = 1'000'000;
+constexpr std::uint64_t kLaunchLimitNs = 300'000'000'000; ///< a hang becomes a failure
 
 [[noreturn]] void fail(const char* what, hsa_status_t status) {
     const char* words = nullptr;
@@ -98,7 +103,7 @@ struct Kernel {
     std::uint32_t kernarg_bytes = 0, group_bytes = 0, private_bytes = 0;
 };
 
-Kernel load_kernel(hsa_agent_t gpu) {
+Kernel load_kernel(hsa_agent_t gpu, const char* name) {
     Kernel kernel;
     CHECK(hsa_code_object_reader_create_from_memory(
         soak_code, static_cast<std::size_t>(soak_code_end - soak_code), &kernel.reader));
@@ -108,7 +113,7 @@ Kernel load_kernel(hsa_agent_t gpu) {
                                                 nullptr));
     CHECK(hsa_executable_freeze(kernel.executable, nullptr));
     hsa_executable_symbol_t symbol{};
-    CHECK(hsa_executable_get_symbol_by_name(kernel.executable, "soak_mix.kd", &gpu, &symbol));
+    CHECK(hsa_executable_get_symbol_by_name(kernel.executable, name, &gpu, &symbol));
     const auto get = [symbol](hsa_executable_symbol_info_t info, void* value) {
         CHECK(hsa_executable_symbol_get_info(symbol, info, value));
     };
@@ -125,7 +130,34 @@ struct Arguments {
     std::uint32_t seed;
 };
 
-/// What the kernel must have written.
+/// What a run does.
+struct Work {
+    int launches = 0;
+    int window = 1;
+    std::vector<std::uint32_t> groups; ///< of each context; empty: soak_mix
+
+    bool stream() const { return !groups.empty(); }
+    /// `launch` counts over all agents, which take them by turns.
+    std::uint32_t groups_of(int launch, int agents) const {
+        if (!stream()) return kItems / kGroupItems;
+        const auto count = static_cast<int>(groups.size());
+        const int turns = (count + agents - 1) / agents; // of each agent
+        const int context = launch / agents / window % turns * agents + launch % agents;
+        return groups[static_cast<std::size_t>(context % count)];
+    }
+    std::size_t most_items() const {
+        const auto largest = std::max_element(groups.begin(), groups.end());
+        return stream() ? std::size_t{*largest} * kGroupItems : kItems;
+    }
+};
+
+/// What soak_stream must have written.
+void expect_stream(std::vector<std::uint32_t>& result, std::uint32_t items, std::uint32_t seed) {
+    for (std::uint32_t i = 0; i < items; ++i)
+        result[i] = (i ^ seed) * 1664525u;
+}
+
+/// What soak_mix must have written.
 void expect(std::vector<std::uint32_t>& result, std::uint32_t rounds, std::uint32_t seed) {
     for (std::uint32_t group = 0; group < kItems; group += kGroupItems) {
         std::array<std::uint32_t, kGroupItems> row{}, next{};
@@ -141,14 +173,15 @@ void expect(std::vector<std::uint32_t>& result, std::uint32_t rounds, std::uint3
 }
 
 /// Queues one dispatch behind everything before it and rings the doorbell.
-void dispatch(hsa_queue_t* queue, const Kernel& kernel, void* kernarg, hsa_signal_t done) {
+void dispatch(hsa_queue_t* queue, const Kernel& kernel, std::uint32_t items, void* kernarg,
+              hsa_signal_t done) {
     const std::uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
     auto* packet =
         static_cast<hsa_kernel_dispatch_packet_t*>(queue->base_address) + index % queue->size;
     std::memset(reinterpret_cast<char*>(packet) + 4, 0, sizeof *packet - 4);
     packet->workgroup_size_x = kGroupItems;
     packet->workgroup_size_y = packet->workgroup_size_z = 1;
-    packet->grid_size_x = kItems;
+    packet->grid_size_x = items;
     packet->grid_size_y = packet->grid_size_z = 1;
     packet->private_segment_size = kernel.private_bytes;
     packet->group_segment_size = kernel.group_bytes;
@@ -180,17 +213,17 @@ struct Worker {
     hsa_signal_t done{};
 };
 
-Worker make_worker(const Machine& machine, hsa_agent_t gpu, std::size_t queues) {
+Worker make_worker(const Machine& machine, hsa_agent_t gpu, std::size_t queues, const Work& work) {
     Worker worker;
-    worker.kernel = load_kernel(gpu);
+    worker.kernel = load_kernel(gpu, work.stream() ? "soak_stream.kd" : "soak_mix.kd");
     worker.queues.resize(queues);
     for (hsa_queue_t*& queue : worker.queues)
         CHECK(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX,
                                UINT32_MAX, &queue));
     const std::uint32_t bytes = worker.kernel.kernarg_bytes;
     worker.kernarg = allocate(machine, machine.kernarg_pool, bytes < 64 ? 64 : bytes);
-    worker.out =
-        static_cast<std::uint32_t*>(allocate(machine, machine.host_pool, kItems * sizeof(int)));
+    worker.out = static_cast<std::uint32_t*>(
+        allocate(machine, machine.host_pool, work.most_items() * sizeof(std::uint32_t)));
     CHECK(hsa_signal_create(1, 0, nullptr, &worker.done));
     return worker;
 }
@@ -205,45 +238,60 @@ void end_worker(const Worker& worker) {
     CHECK(hsa_code_object_reader_destroy(worker.kernel.reader));
 }
 
-Arguments arguments_of(const Worker& worker, int launch) {
-    return {worker.out, 1u + static_cast<std::uint32_t>(launch) % 3,
-            static_cast<std::uint32_t>(launch) * 2654435761u};
+/// One launch on one agent.
+struct Launch {
+    int number = 0; ///< over all agents
+    std::uint32_t items = kItems;
+    bool stream = false;
+};
+
+Arguments arguments_of(const Worker& worker, const Launch& launch) {
+    return {worker.out, 1u + static_cast<std::uint32_t>(launch.number) % 3,
+            static_cast<std::uint32_t>(launch.number) * 2654435761u};
 }
 
-void begin(const Worker& worker, std::size_t round, int launch) {
+void begin(const Worker& worker, std::size_t round, const Launch& launch) {
     const Arguments arguments = arguments_of(worker, launch);
     std::memset(worker.kernarg, 0, worker.kernel.kernarg_bytes);
     std::memcpy(worker.kernarg, &arguments, sizeof arguments);
-    std::memset(worker.out, 0, kItems * sizeof *worker.out);
+    std::memset(worker.out, 0, launch.items * sizeof *worker.out);
     hsa_signal_store_relaxed(worker.done, 1);
-    dispatch(worker.queues[round % worker.queues.size()], worker.kernel, worker.kernarg,
-             worker.done);
+    dispatch(worker.queues[round % worker.queues.size()], worker.kernel, launch.items,
+             worker.kernarg, worker.done);
 }
 
-bool finish(const Worker& worker, int launch, std::vector<std::uint32_t>& expected) {
+bool finish(const Worker& worker, const Launch& launch, std::vector<std::uint32_t>& expected) {
     if (hsa_signal_wait_scacquire(worker.done, HSA_SIGNAL_CONDITION_LT, 1, kLaunchLimitNs,
                                   HSA_WAIT_STATE_BLOCKED) >= 1) {
-        std::fprintf(stderr, "wavetap-soak-program: launch %d did not complete\n", launch);
+        std::fprintf(stderr, "wavetap-soak-program: launch %d did not complete\n", launch.number);
         std::exit(1);
     }
     const Arguments arguments = arguments_of(worker, launch);
-    expect(expected, arguments.rounds, arguments.seed);
-    const bool good = std::memcmp(worker.out, expected.data(), kItems * sizeof *worker.out) == 0;
-    if (!good) std::fprintf(stderr, "wavetap-soak-program: launch %d differs\n", launch);
+    if (launch.stream)
+        expect_stream(expected, launch.items, arguments.seed);
+    else
+        expect(expected, arguments.rounds, arguments.seed);
+    const bool good =
+        std::memcmp(worker.out, expected.data(), launch.items * sizeof *worker.out) == 0;
+    if (!good) std::fprintf(stderr, "wavetap-soak-program: launch %d differs\n", launch.number);
     return good;
 }
 
-bool launch_all(const std::vector<Worker>& workers, int launches) {
-    std::vector<std::uint32_t> expected(kItems);
+bool launch_all(const std::vector<Worker>& workers, const Work& work) {
+    std::vector<std::uint32_t> expected(work.most_items());
     bool good = true;
     const int agents = static_cast<int>(workers.size());
-    for (int first = 0; first < launches && good; first += agents) {
-        const int last = first + agents < launches ? first + agents : launches;
-        for (int launch = first; launch < last; ++launch)
-            begin(workers[static_cast<std::size_t>(launch - first)],
-                  static_cast<std::size_t>(first / agents), launch);
-        for (int launch = first; launch < last; ++launch)
-            good &= finish(workers[static_cast<std::size_t>(launch - first)], launch, expected);
+    const auto launch_of = [&](int number) {
+        return Launch{number, work.groups_of(number, agents) * kGroupItems, work.stream()};
+    };
+    for (int first = 0; first < work.launches && good; first += agents) {
+        const int last = first + agents < work.launches ? first + agents : work.launches;
+        for (int number = first; number < last; ++number)
+            begin(workers[static_cast<std::size_t>(number - first)],
+                  static_cast<std::size_t>(first / agents), launch_of(number));
+        for (int number = first; number < last; ++number)
+            good &= finish(workers[static_cast<std::size_t>(number - first)], launch_of(number),
+                           expected);
     }
     return good;
 }
@@ -255,28 +303,47 @@ int number(const char* text, int most) {
                                                                         : 0;
 }
 
+bool parse_groups(const char* text, std::vector<std::uint32_t>& groups) {
+    std::string part;
+    for (const char* at = text;; ++at) {
+        if (*at != ',' && *at != '\0') {
+            part += *at;
+            continue;
+        }
+        const int value = number(part.c_str(), kMostGroups);
+        if (value == 0) return false;
+        groups.push_back(static_cast<std::uint32_t>(value));
+        part.clear();
+        if (*at == '\0') return true;
+    }
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
-    const bool usage = argc == 3 || argc == 4;
+    const bool usage = argc == 3 || argc == 4 || argc == 6;
     const int queue_count = usage ? number(argv[1], kMostQueues) : 0;
-    const int launches = usage ? number(argv[2], kMostLaunches) : 0;
-    const int agents = argc == 4 ? number(argv[3], kMostAgents) : 1;
-    if (queue_count == 0 || launches == 0 || agents == 0) {
-        std::fprintf(stderr, "usage: wavetap-soak-program QUEUES LAUNCHES [AGENTS]\n");
+    const int agents = usage && argc > 3 ? number(argv[3], kMostAgents) : 1;
+    Work work;
+    work.launches = usage ? number(argv[2], kMostLaunches) : 0;
+    if (argc == 6) work.window = number(argv[4], kMostLaunches);
+    if (queue_count == 0 || work.launches == 0 || agents == 0 || work.window == 0 ||
+        (argc == 6 && !parse_groups(argv[5], work.groups))) {
+        std::fprintf(stderr, "usage: wavetap-soak-program QUEUES LAUNCHES [AGENTS [WINDOW "
+                             "GROUPS[,GROUPS...]]]\n");
         return 2;
     }
     CHECK(hsa_init());
     const Machine machine = find_machine(static_cast<std::size_t>(agents));
     std::vector<Worker> workers;
     for (const hsa_agent_t gpu : machine.gpus)
-        workers.push_back(make_worker(machine, gpu, static_cast<std::size_t>(queue_count)));
-    const bool good = launch_all(workers, launches);
+        workers.push_back(make_worker(machine, gpu, static_cast<std::size_t>(queue_count), work));
+    const bool good = launch_all(workers, work);
     for (const Worker& worker : workers)
         end_worker(worker);
     CHECK(hsa_shut_down());
     if (good)
-        std::printf("soak: %d launches on %d queues of %d agent%s, all equal\n", launches,
+        std::printf("soak: %d launches on %d queues of %d agent%s, all equal\n", work.launches,
                     queue_count * agents, agents, agents == 1 ? "" : "s");
     return good ? 0 : 1;
 }

@@ -22,6 +22,13 @@ class SpaceForTest final : public AddressSpace {
         ++generation_;
         return reinterpret_cast<std::byte*>(piece.bytes.data());
     }
+    /// Maps memory that somebody else owns.
+    void lend(std::uint64_t va, std::byte* host, std::uint64_t size) {
+        Piece& piece = pieces_[va];
+        piece.host = host;
+        piece.size = size;
+        ++generation_;
+    }
     void unmap(std::uint64_t va) {
         pieces_.erase(va);
         ++generation_;
@@ -31,14 +38,16 @@ class SpaceForTest final : public AddressSpace {
         if (it == pieces_.begin()) return {};
         --it;
         if (va - it->first >= it->second.size) return {};
-        return {it->first, it->second.size, reinterpret_cast<std::byte*>(it->second.bytes.data()),
-                it->second.writable};
+        Piece& piece = it->second;
+        auto* own = reinterpret_cast<std::byte*>(piece.bytes.data());
+        return {it->first, piece.size, piece.host != nullptr ? piece.host : own, piece.writable};
     }
     std::uint64_t generation() const override { return generation_; }
 
   private:
     struct Piece {
         std::vector<std::uint64_t> bytes;
+        std::byte* host = nullptr; ///< lent
         std::uint64_t size = 0;
         bool writable = true;
     };

@@ -275,6 +275,11 @@ Result<void> read_chunk_line(const json& line, ProcessTrace& trace) {
     fields.number("status", chunk.status);
     fields.number("dropped", chunk.dropped);
     fields.number("wptr", chunk.wptr);
+    // Not in folders of version 0.1.
+    if (line.contains("index")) fields.number("index", chunk.index);
+    if (line.contains("read_offset")) fields.number("read_offset", chunk.read_offset);
+    if (line.contains("lost")) fields.flag("lost", chunk.lost);
+    if (line.contains("halted")) fields.flag("halted", chunk.halted);
     WAVETAP_CHECK_OK(fields.result());
     Run* run = find_run(trace, chunk.run);
     if (run == nullptr)
@@ -409,7 +414,11 @@ std::string chunk_line(const ChunkInfo& chunk) {
                  {"end", chunk.end},
                  {"status", chunk.status},
                  {"dropped", chunk.dropped},
-                 {"wptr", chunk.wptr}});
+                 {"wptr", chunk.wptr},
+                 {"index", chunk.index},
+                 {"read_offset", chunk.read_offset},
+                 {"lost", chunk.lost},
+                 {"halted", chunk.halted}});
 }
 
 Result<std::string> statistics_line(std::string_view json_object) {

@@ -131,6 +131,30 @@ Result<std::vector<std::byte>> read_chunk(const ProcessTrace& process, const Chu
     return bytes;
 }
 
+std::vector<Segment> segments_of(const Run& run, std::uint32_t se) {
+    std::vector<Segment> segments;
+    bool open = false;
+    for (const ChunkInfo& chunk : run.chunks) {
+        if (chunk.se != se) continue;
+        if (!open) segments.emplace_back();
+        segments.back().push_back(&chunk);
+        open = !chunk.end;
+    }
+    return segments;
+}
+
+Result<std::vector<std::byte>> read_segment(const ProcessTrace& process, const Segment& segment) {
+    std::vector<std::byte> bytes;
+    for (const ChunkInfo* chunk : segment) {
+        WAVETAP_TRY(std::vector<std::byte> part, read_chunk(process, *chunk));
+        if (bytes.empty())
+            bytes = std::move(part);
+        else
+            bytes.insert(bytes.end(), part.begin(), part.end());
+    }
+    return bytes;
+}
+
 std::string code_object_path(const ProcessTrace& process, const CodeObjectInfo& object) {
     if (!is_safe_relative_path(object.file)) return "";
     return process.dir + "/" + object.file;

@@ -94,7 +94,12 @@ void write_a_trace(FolderWriter& writer) {
     chunk.status = 0x80000001;
     chunk.dropped = 3;
     chunk.wptr = 77;
+    chunk.index = 9;
+    chunk.read_offset = 6;
+    chunk.lost = true;
+    chunk.end = false;
     ASSERT_TRUE(writer.chunk(chunk, bytes_of("first")));
+    chunk.end = true;
     ASSERT_TRUE(writer.chunk(chunk, bytes_of("second")));
     run.last_dispatch = 2;
     run.end_counter = ~std::uint64_t{0};
@@ -146,6 +151,14 @@ TEST_F(StoreTest, WholeTrace_RoundTrips) {
     EXPECT_EQ(trace.runs[0].chunks[1].file, "runs/0/se1.2.att");
     EXPECT_EQ(trace.runs[0].chunks[1].status, 0x80000001u);
     EXPECT_TRUE(trace.runs[0].chunks[1].gpu_full);
+    EXPECT_EQ(trace.runs[0].chunks[0].index, 9u);
+    EXPECT_EQ(trace.runs[0].chunks[0].read_offset, 6u);
+    EXPECT_TRUE(trace.runs[0].chunks[0].lost);
+    EXPECT_FALSE(trace.runs[0].chunks[0].halted);
+    const std::vector<Segment> segments = segments_of(trace.runs[0], 1);
+    ASSERT_EQ(segments.size(), 1u) << "the first chunk has no END";
+    EXPECT_EQ(read_segment(trace, segments[0]).value(), bytes_of("firstsecond"));
+    EXPECT_TRUE(segments_of(trace.runs[0], 0).empty());
     EXPECT_EQ(read_chunk(trace, trace.runs[0].chunks[0]).value(), bytes_of("first"));
     EXPECT_EQ(read_chunk(trace, trace.runs[0].chunks[1]).value(), bytes_of("second"));
     EXPECT_EQ(trace.statistics_json, R"({"starts":1})");

@@ -66,7 +66,8 @@ struct RunInfo {
     std::uint64_t start_counter = 0, end_counter = 0; ///< constant GPU counter, 0 = unknown
 };
 
-/// Raw bytes of one shader engine of one run.
+/// Raw bytes of one shader engine of one run: all of them, or with N buffers a part. The parts up to
+/// one with `end`, joined, are a segment: a stream that decodes alone.
 struct ChunkInfo {
     std::uint32_t run = 0;
     std::uint32_t se = 0;
@@ -75,6 +76,10 @@ struct ChunkInfo {
     std::uint64_t capacity_bytes = 0; ///< of this engine's part of the buffer
     bool gpu_full = false, cpu_full = false, end = true;
     std::uint32_t status = 0, dropped = 0, wptr = 0; ///< raw registers read back at stop
+    bool lost = false;             ///< with `end`: the rest of the segment could not be fetched
+    bool halted = false;           ///< with `end`: the trace unit went off by itself
+    std::uint32_t index = 0;       ///< counts from 0 in the run, over all engines
+    std::uint32_t read_offset = 0; ///< where the first whole token begins
 };
 
 /// Appends to one process folder. Resource; thread safe. Every call is on disk (in the page cache)
@@ -144,6 +149,12 @@ struct TraceFolder {
 /// `dir` may also be one process folder. Errors: kNotFound (no such folder, or no process in it),
 /// kCorrupt (file and line), kUnsupported (a newer format), kIo.
 Result<TraceFolder> open_folder(const std::string& dir);
+/// Chunks of one engine up to an END (the last segment of a killed process has none), in order.
+/// Borrows the run.
+using Segment = std::vector<const ChunkInfo*>;
+std::vector<Segment> segments_of(const Run& run, std::uint32_t se);
+/// The joined bytes of a segment. Errors: those of read_chunk().
+Result<std::vector<std::byte>> read_segment(const ProcessTrace& process, const Segment& segment);
 /// All bytes of a chunk. Errors: kIo, kCorrupt when the file has another size than the manifest says.
 Result<std::vector<std::byte>> read_chunk(const ProcessTrace& process, const ChunkInfo& chunk);
 /// Full path of a code object's file; empty if its bytes were not available.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <map>
 #include <optional>
 
 namespace wavetap::store {
@@ -21,6 +22,10 @@ struct FolderWriter::Impl {
     int descriptor WAVETAP_GUARDED_BY(mutex) = -1;
     bool finished WAVETAP_GUARDED_BY(mutex) = false;
     std::optional<Error> failure WAVETAP_GUARDED_BY(mutex);
+    /// Files of each stem in the folder written last, so that a run of many chunks is not searched
+    /// for a free name each time.
+    std::string last_folder WAVETAP_GUARDED_BY(mutex);
+    std::map<std::string, std::uint32_t> copies WAVETAP_GUARDED_BY(mutex);
 
     Result<void> usable() WAVETAP_REQUIRES(mutex) {
         if (failure) return *failure;
@@ -41,9 +46,11 @@ struct FolderWriter::Impl {
     Result<std::string> add_file(const std::string& folder, const std::string& stem,
                                  const char* suffix, std::span<const std::byte> bytes)
         WAVETAP_REQUIRES(mutex) {
+        if (folder != last_folder) copies.clear();
+        last_folder = folder;
         WAVETAP_CHECK_OK(usable());
         WAVETAP_CHECK_OK(keep(make_directories(dir + "/" + folder)));
-        for (std::uint32_t copy = 1;; ++copy) {
+        for (std::uint32_t& copy = ++copies[stem];; ++copy) {
             const std::string name =
                 folder + "/" + stem + (copy == 1 ? "" : "." + std::to_string(copy)) + suffix;
             Result<void> written = write_new_file(dir + "/" + name, bytes);

@@ -14,6 +14,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::uint64_t kMostPercent = 10'000;
+
 Error bad_member(const std::string& where, const std::string& name, const char* wanted) {
     return Error{ErrorCode::kInvalidArgument, "member \"" + name + "\" is not " + wanted, where,
                  "the file is written by `wavetap record`"};
@@ -78,6 +80,12 @@ Result<ContextConfig> parse_context(const json& object, const std::string& where
     WAVETAP_CHECK_OK(members.number("simd_mask", context.simd_mask));
     WAVETAP_CHECK_OK(members.number("buffer_bytes", context.buffer_bytes));
     WAVETAP_CHECK_OK(members.number("buffers", context.buffers));
+    WAVETAP_CHECK_OK(members.boolean("several_engines", context.several_engines));
+    WAVETAP_CHECK_OK(members.number("stream_rate", context.stream_rate));
+    WAVETAP_CHECK_OK(members.number("handler_slowness", context.handler_slowness));
+    WAVETAP_CHECK_OK(members.number("hub_stall", context.hub_stall));
+    if (context.handler_slowness > kMostPercent || context.hub_stall > kMostPercent)
+        return bad_member(where, "handler_slowness or hub_stall", "at most 10000 percent");
     WAVETAP_CHECK_OK(members.boolean("detail", context.detail));
     WAVETAP_CHECK_OK(members.text("mode", context.mode));
     if (context.mode != "device" && context.mode != "dispatch")

@@ -15,6 +15,11 @@ struct ContextConfig {
     std::uint32_t agent = 0;
     std::uint64_t se_mask = 1, cu = 1, simd_mask = 0xf;
     std::uint64_t buffer_bytes = 0, buffers = 1;
+    bool several_engines = false;
+    std::uint64_t stream_rate = 60'000'000'000;
+    /// For tests of streaming, in percent of the time between the first two buffers: how long the tool
+    /// takes for each chunk; for how long it keeps the hub from looking, once in each run.
+    std::uint64_t handler_slowness = 0, hub_stall = 0;
     bool detail = true;
     std::string mode = "device";
 };

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 
 namespace wavetap::tool {
@@ -27,10 +28,32 @@ capture::TraceParams params_of(const ContextConfig& config) {
     params.buffer_bytes = config.buffer_bytes;
     params.buffers = config.buffers;
     params.detail = config.detail ? 1 : 0;
+    params.several_engines = config.several_engines ? 1 : 0;
+    params.stream_rate = config.stream_rate;
     return params;
 }
 
+constexpr std::size_t kHeaderChunk = 32;
+
+void wait_for(Duration time) {
+    Mutex mutex;
+    CondVar never;
+    MutexLock lock(mutex);
+    never.wait_until(mutex, std::chrono::steady_clock::now() + time, [] { return false; });
+}
+
 } // namespace
+
+void Recorder::Pace::delay(capture::AgentHub& hub) {
+    const TimePoint now = std::chrono::steady_clock::now();
+    if (++chunks == 1) first = now;
+    if (chunks == 2) {
+        fill = now - first;
+        const Duration time = fill * static_cast<std::int64_t>(stall) / 100;
+        if (stall != 0) (void)hub.post([time] { wait_for(time); });
+    }
+    wait_for(fill * static_cast<std::int64_t>(slowness) / 100);
+}
 
 Result<std::unique_ptr<Recorder>> Recorder::create(const ToolConfig& config,
                                                    const rocr::HsaFunctions& hsa,
@@ -79,6 +102,8 @@ Result<void> Recorder::add_context(const ContextConfig& config) {
     context->id = config.id;
     context->agent = config.agent;
     context->recorder = this;
+    context->pace.slowness = config.handler_slowness;
+    context->pace.stall = config.hub_stall;
     WAVETAP_TRY(context->handle, session_.create());
     if (auto configured = session_.configure(context->handle, config.agent, params_of(config),
                                              on_chunk, context.get());
@@ -113,21 +138,36 @@ void Recorder::begin_run(std::uint32_t index, std::size_t context_index,
                          std::uint64_t first_dispatch) {
     Agent& agent = agents_[index];
     Context* context = agent.contexts[context_index].get();
+    // With several buffers chunks may come before start returns.
+    prepare_run(agent, context, first_dispatch);
+    context->pace.chunks = 0;
+    context->pace.fill = {};
     if (auto started = session_.start(context->handle); !started) {
+        agent.running = nullptr;
+        std::uint32_t next = agent.run.id + 1; // the number goes back unless it is too late
+        next_run_.compare_exchange_strong(next, agent.run.id);
         started.error().message =
             "context " + std::to_string(context->id) + " did not start: " + started.error().message;
         error(started.error());
         return;
     }
-    open_run(agent, context, first_dispatch);
+    write_run(agent);
 }
 
-void Recorder::open_run(Agent& agent, Context* context, std::uint64_t first_dispatch) {
+void Recorder::prepare_run(Agent& agent, Context* context, std::uint64_t first_dispatch) {
     agent.running = context;
     agent.run = {};
     agent.run.id = next_run_.fetch_add(1);
     agent.run.context = context->id;
     agent.run.first_dispatch = first_dispatch;
+    agent.run_written = false;
+}
+
+// The line that opens the run, before its first chunk: whoever comes first.
+void Recorder::write_run(Agent& agent) {
+    MutexLock lock(run_mutex_);
+    if (agent.run_written) return;
+    agent.run_written = true;
     keep(folder_->begin_run(agent.run));
 }
 
@@ -145,7 +185,8 @@ Result<capture::RunRequest> Recorder::lease_request(std::uint32_t agent,
 
 void Recorder::begin_lease(std::uint32_t index, std::size_t context, std::uint64_t dispatch) {
     Agent& agent = agents_[index];
-    open_run(agent, agent.contexts[context].get(), dispatch);
+    prepare_run(agent, agent.contexts[context].get(), dispatch);
+    write_run(agent);
 }
 
 void Recorder::end_lease(std::uint32_t index, const Result<capture::RunSummary>& summary) {
@@ -172,10 +213,13 @@ void Recorder::close_run(Agent& agent, const Result<capture::RunSummary>& summar
 
 void Recorder::on_chunk(const capture::Chunk& chunk, void* user) {
     auto* context = static_cast<Context*>(user);
+    if (context->pace.slowness + context->pace.stall != 0 && chunk.data.size() > kHeaderChunk)
+        context->pace.delay(context->recorder->hub(context->agent));
     context->recorder->store_chunk(context->recorder->agents_[context->agent], chunk);
 }
 
 void Recorder::store_chunk(Agent& agent, const capture::Chunk& chunk) {
+    write_run(agent);
     store::ChunkInfo info;
     info.run = agent.run.id;
     info.se = chunk.engine;
@@ -186,6 +230,10 @@ void Recorder::store_chunk(Agent& agent, const capture::Chunk& chunk) {
     info.status = chunk.status;
     info.dropped = chunk.dropped;
     info.wptr = chunk.wptr;
+    info.index = chunk.index;
+    info.read_offset = chunk.read_offset;
+    info.lost = (chunk.flags & capture::kChunkLost) != 0;
+    info.halted = (chunk.flags & capture::kChunkHalted) != 0;
     keep(folder_->chunk(info, chunk.data));
     const std::string where =
         "run " + std::to_string(info.run) + ", engine " + std::to_string(info.se);
@@ -268,6 +316,9 @@ std::string Recorder::statistics_json() {
                         {"bytes_delivered", s.bytes_delivered},
                         {"bytes_lost", s.bytes_lost},
                         {"gaps", s.gaps},
+                        {"cpu_full", s.cpu_full},
+                        {"gpu_full", s.gpu_full},
+                        {"halted", s.halted},
                         {"markers", s.markers},
                         {"deadline_misses", s.deadline_misses}});
     }

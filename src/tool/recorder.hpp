@@ -61,23 +61,35 @@ class Recorder {
     void finish();
 
   private:
+    /// For tests: a consumer, and a hub, that are slow by the measure of the run itself.
+    struct Pace {
+        std::uint64_t slowness = 0, stall = 0; ///< percent of `fill`
+        std::uint64_t chunks = 0;              ///< of the run, so far
+        TimePoint first{};                     ///< when the first one came
+        Duration fill{};                       ///< between the first and the second one
+        void delay(capture::AgentHub& hub);
+    };
     struct Context {
         capture::ContextHandle handle;
         std::uint32_t id = 0; ///< of the configuration
         Recorder* recorder = nullptr;
         std::uint32_t agent = 0;
+        Pace pace;
     };
     struct Agent {
         std::vector<std::unique_ptr<Context>> contexts;
-        // Hub thread only.
+        // Written by the hub's thread alone; while a run streams, the thread that delivers reads what
+        // was written before the start.
         Context* running = nullptr;
         store::RunInfo run;
+        bool run_written = false; ///< under run_mutex_, once the start was asked for
     };
 
     explicit Recorder(std::unique_ptr<store::FolderWriter> folder) : folder_(std::move(folder)) {}
     Result<void> add_context(const ContextConfig& config);
     static void on_chunk(const capture::Chunk& chunk, void* user);
-    void open_run(Agent& agent, Context* context, std::uint64_t first_dispatch);
+    void prepare_run(Agent& agent, Context* context, std::uint64_t first_dispatch);
+    void write_run(Agent& agent);
     void close_run(Agent& agent, const Result<capture::RunSummary>& summary);
     void store_chunk(Agent& agent, const capture::Chunk& chunk);
     void keep(Result<void> written);
@@ -90,6 +102,7 @@ class Recorder {
     std::atomic<std::uint32_t> next_run_{0};    ///< a counter
     std::atomic<std::uint64_t> next_object_{1}; ///< a counter
     std::atomic<bool> write_failed_{false};     ///< one line on stderr is enough
+    Mutex run_mutex_;
     Mutex said_mutex_;
     std::set<std::string> said_ WAVETAP_GUARDED_BY(said_mutex_);
     capture::Session session_; ///< last: its hubs end before what their handlers use

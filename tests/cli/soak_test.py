@@ -69,6 +69,29 @@ class SoakTest(support.WavetapTest):
         self.assertGreater(agent['host_bytes_per_idle_context'], 0)
         self.assertLessEqual(agent['threads'], 1 + agent['output_slots'])
 
+    def check_streaming(self, answer, contexts, largest):
+        """Contexts of 1, 3, 4 and 16 buffers: nothing differs, every one with several flips often, and
+        every kind of pause was met and counted."""
+        self.assertTrue(answer['good'])
+        self.assertEqual((answer['captured'], answer['verified_contexts'], answer['verify_failed']),
+                         (contexts, contexts, 0))
+        streaming = [c for c in answer['contexts'] if c['buffers'] > 1]
+        self.assertEqual({c['buffers'] for c in answer['contexts']}, {1, 3, 4, 16})
+        self.assertEqual((answer['streaming'], answer['flipped']), (len(streaming),) * 2)
+        for context in streaming:
+            self.assertGreaterEqual(context['flips'], 6, context)
+        agent = answer['agents'][0]
+        for name in ('flips', 'cpu_full', 'gpu_full'):
+            self.assertGreater(agent[name], 0, name)
+            self.assertGreater(sum(c[name] for c in streaming), 0, name)
+        self.assertEqual(agent['gaps'], agent['cpu_full'] + agent['gpu_full'] + agent['halted'])
+        for name in ('refused', 'bytes_lost', 'deadline_misses', 'halted'):
+            self.assertEqual(agent[name], 0, name)
+        self.assertEqual((agent['queues_created'], answer['driver']['queues_by_owner']['wavetap']), (1, 1))
+        self.assertEqual(agent['output_slots'], 3)
+        self.assertEqual(agent['output_bytes'], 3 * (largest + SLACK_PER_SLOT))
+        self.assertLessEqual(agent['threads'], 1 + 16)
+
     def check_constant(self, once, again):
         for name in ('queues_by_owner', 'queues_peak', 'vram_peak_bytes', 'buffer_objects_peak'):
             self.assertEqual(once['driver'][name], again['driver'][name], name)
@@ -137,6 +160,13 @@ class Quick(SoakTest):
         thrice = self.soak(*self.FORTY, '--mode', 'dispatch', '--rotations', '3')
         self.check_answer(thrice, 40, 10, 2 * MIB, rotations=3, mode='dispatch')
         self.check_constant(once, thrice)
+
+    def test_streaming_of_every_buffer_count(self):
+        answer = self.soak('--contexts', '4', '--buffers', '1,3,4,16', '--buffer', '1MiB',
+                           '--app-queues', '2')
+        self.check_streaming(answer, 4, MIB)
+        result = self.call('health', 'trace')
+        self.assertIn('overrun', result.stdout)
 
     def test_verify_agrees_and_some_contexts_have_no_instructions(self):
         answer = self.soak('--contexts', '9', '--buffer', '1MiB', '--app-queues', '3')
@@ -214,6 +244,16 @@ class Long(SoakTest):
                            env=self.LIMITS)
         self.check_answer(thrice, 400, 100, GIB, rotations=3, mode='dispatch')
         self.check_constant(once, thrice)
+
+    def test_streaming(self):
+        answer = self.soak('--contexts', '16', '--buffers', '1,3,4,16', '--buffer', '1MiB,4MiB',
+                           '--app-queues', '10')
+        self.check_streaming(answer, 16, 4 * MIB)
+
+    def test_streaming_of_two_engines_at_once(self):
+        answer = self.soak('--contexts', '8', '--buffers', '1,3,4,16', '--buffer', '1MiB,2MiB',
+                           '--stream-engines', '--app-queues', '10')
+        self.check_streaming(answer, 8, 2 * MIB)
 
     def test_two_thousand_contexts(self):
         few = self.soak('--contexts', '8', *self.LARGE, env=self.LIMITS)

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "capture/backend.hpp"
+#include "capture/chunk_pool.hpp"
+#include "capture/hub_memory.hpp"
+#include "capture/producer.hpp"
+#include "capture/run.hpp"
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace wavetap::capture {
+
+/// Carries out what the producer decides for a streaming run: queries, swaps, copies from output to
+/// staging slots, delivery through the pool. Resource; hub thread only. One run at a time.
+class StreamEngine {
+  public:
+    /// What it uses of the hub; all outlive it.
+    struct Parts {
+        Backend& backend;
+        const Clock& clock;
+        const pm4::TraceTopology& topology;
+        const HubLimits& limits;
+        SlotBank& bank;
+        ControlArena& arena;
+        HubStatistics& statistics;
+    };
+    struct Context {
+        RunRequest request;
+        std::uint64_t run = 0;
+        TraceStreams streams;
+        std::uint64_t capacity_bytes = 0; ///< of one engine
+        std::uint64_t start_counter = 0;
+        /// Submits the start again, with markers for what is loaded now, and waits for it.
+        std::function<Result<void>()> restart;
+    };
+
+    StreamEngine(Parts parts, const std::atomic<bool>& silenced, const std::string& thread_name);
+    StreamEngine(const StreamEngine&) = delete;
+    StreamEngine& operator=(const StreamEngine&) = delete;
+
+    ChunkPool& pool() { return pool_; }
+    bool on_delivery_thread() const { return pool_.on_pool_thread(); }
+    std::size_t delivery_threads() const { return pool_.threads(); }
+    /// Before the start is submitted: query and swap streams, threads. Errors: kLimit, kUnavailable,
+    /// kInvalidArgument, kBusy (a handler of an earlier run has not returned).
+    Result<void> prepare(const RunRequest& request);
+    /// The start has retired.
+    void begin(Context context);
+    bool active() const { return context_.has_value(); }
+    /// Of the run, or the last one: the GPU did not answer, or its buffers were full under
+    /// OverflowPolicy::kEndRun. The trace unit may still be armed.
+    bool gpu_lost() const { return state_.phase == ProducerState::Phase::kFailed; }
+    /// Looks at the trace unit if it is time, and takes back staging slots.
+    void poll();
+    TimePoint next_poll() const { return next_poll_; }
+    /// Ends the run; with `deliver` every chunk was handed over on return. Errors: as
+    /// HubEngine::stop(), and kTimeout when a handler did not return.
+    Result<RunSummary> stop(bool deliver);
+    /// Gives memory back. Precondition: the GPU reads none of it.
+    void release();
+    std::uint64_t bytes() const { return commands_.memory().bytes; }
+
+  private:
+    using Event = ProducerEvent;
+    static constexpr std::size_t kHeaderChunk = 32;
+
+    Result<void> build(const RunRequest& request);
+    pm4::TraceMemory trace_memory() const;
+    std::uint32_t engine(std::uint32_t ordinal) const { return engines_[ordinal]; }
+    void run(Event event);
+    void perform(const ProducerAction& action);
+    Event command(const ProducerAction& action);
+    Result<void> submit(std::span<const CommandBuffer> buffers, Duration limit);
+    Result<void> swap(std::uint32_t mask);
+    Result<void> copy(const ProducerAction& action);
+    void read_status(bool at_stop);
+    Chunk prototype(const ProducerAction& action) const;
+    void take_back();
+    void finish(RunSummary& summary);
+
+    Parts parts_;
+    ChunkPool pool_;
+    GrowingHost commands_; ///< query, then kRingSlots swaps of each engine
+    pm4::TraceConfig built_;
+    std::array<std::uint64_t, kRingSlots> built_va_{};
+    CommandBuffer query_;
+    std::vector<CommandBuffer> swaps_; ///< [engine * kRingSlots + swap % kRingSlots]
+    std::vector<std::uint32_t> engines_;
+
+    std::optional<Context> context_;
+    ProducerState state_;
+    std::vector<ProducerAction> actions_;
+    std::array<EngineStatus, kMaxStreamEngines> status_{};
+    std::array<std::array<std::byte, kHeaderChunk>, kMaxStreamEngines> headers_{};
+    std::array<std::uint64_t, kMaxStreamEngines> start_counters_{};
+    bool write_error_ = false;
+    Result<void> outcome_;
+    TimePoint next_poll_{};
+    Duration interval_{};
+};
+
+} // namespace wavetap::capture
