@@ -26,6 +26,10 @@ Result<void> never(TimePoint deadline) {
     return Error{ErrorCode::kTimeout, "the GPU did not answer", "", ""};
 }
 
+Error injected(const char* what) {
+    return Error{ErrorCode::kUnavailable, std::string("injected failure of ") + what, "", ""};
+}
+
 } // namespace
 
 void StreamGpu::advance(double nanoseconds) {
@@ -55,6 +59,7 @@ bool StreamGpu::any_armed() const {
 }
 
 Result<void> StreamBackend::create_queue() {
+    if (gpu_.fails()) return injected("queue create");
     if (queue_) return Error{ErrorCode::kInternal, "two queues", "", ""};
     queue_ = true;
     hung_ = false;
@@ -70,6 +75,7 @@ Result<void> StreamBackend::destroy_queue() {
 }
 
 Result<capture::DeviceMemory> StreamBackend::allocate_device(std::uint64_t bytes) {
+    if (gpu_.fails()) return injected("device allocation");
     capture::DeviceMemory memory{next_va_, bytes, bytes + 8192, 0};
     next_va_ += (bytes + 0x200000) / 4096 * 4096;
     // Large, and mostly never touched.
@@ -83,6 +89,7 @@ Result<capture::DeviceMemory> StreamBackend::allocate_device(std::uint64_t bytes
 }
 
 Result<capture::HostMemory> StreamBackend::allocate_host(std::uint64_t bytes) {
+    if (gpu_.fails()) return injected("host allocation");
     capture::HostMemory memory{nullptr, next_va_, bytes, 0};
     next_va_ += (bytes + 0x200000) / 4096 * 4096;
     memory.host = gpu_.space.map(memory.va, bytes);
@@ -161,6 +168,7 @@ Result<void> StreamBackend::execute(const std::vector<std::uint32_t>& words) {
 
 Result<capture::Ticket> StreamBackend::submit(std::span<const capture::CommandBuffer> buffers,
                                               TimePoint) {
+    if (gpu_.fails()) return injected("submit");
     if (!queue_) return Error{ErrorCode::kInternal, "submit without a queue", "", ""};
     ++gpu_.submissions;
     gpu_.advance(gpu_.round_trip_ns / 2);
@@ -177,12 +185,14 @@ Result<capture::Ticket> StreamBackend::submit(std::span<const capture::CommandBu
 }
 
 Result<void> StreamBackend::wait(capture::Ticket, TimePoint deadline) {
+    if (gpu_.fails()) return injected("wait");
     return hung_ ? never(deadline) : Result<void>();
 }
 
 Result<void> StreamBackend::copy_to_host(const capture::HostMemory& to, std::uint64_t offset,
                                          std::uint64_t from_va, std::uint64_t bytes,
                                          TimePoint deadline) {
+    if (gpu_.fails()) return injected("copy");
     ++gpu_.copies;
     if ((gpu_.hang.load() & StreamGpu::kCopy) != 0) {
         in_use_.insert(to.va);

@@ -34,13 +34,18 @@ struct StreamGpu {
     std::uint64_t produced() const;
     bool any_armed() const;
 
+    /// Counts a call; true: it fails.
+    bool fails() { return ++calls == fail_at.load(); }
+
     double rate;                 ///< GB/s = bytes a nanosecond, of each engine
     double round_trip_ns = 3000; ///< of a submission
     double packet_ns = 14;
     double copy_rate = 50; ///< GB/s
     double copy_start_ns = 2000;
     std::atomic<std::uint32_t> hang{0};
-    std::atomic<std::uint64_t> stops{0};                      ///< submitted
+    std::atomic<std::uint64_t> stops{0};   ///< submitted
+    std::atomic<std::uint64_t> fail_at{0}; ///< the how manieth call of the backend fails; 0 = none
+    std::atomic<std::uint64_t> calls{0};
     std::atomic<std::uint64_t> most_bytes{~std::uint64_t{0}}; ///< that an engine writes in all
 
     double ns = 0;          ///< model time

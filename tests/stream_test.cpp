@@ -220,7 +220,9 @@ TEST(Streaming, KeepsUpOrCountsTheLossAtEveryRate) {
     }
 }
 
-/// Keeps the last megabytes of a run with one buffer.
+constexpr std::uint64_t kBoundary = std::uint64_t{4} << 30;
+
+/// Keeps the last chunks of a run with one buffer.
 struct Tail {
     std::uint64_t bytes = 0, ends = 0;
     std::vector<std::byte> last;
@@ -229,15 +231,12 @@ void receive_tail(const Chunk& chunk, void* user) {
     auto* tail = static_cast<Tail*>(user);
     tail->bytes += chunk.data.size();
     if ((chunk.flags & capture::kChunkEnd) != 0) ++tail->ends;
-    tail->last.insert(tail->last.end(), chunk.data.begin(), chunk.data.end());
-    constexpr std::size_t kKept = 40 * kMiB;
-    if (tail->last.size() > kKept)
-        tail->last.erase(tail->last.begin(), tail->last.end() - static_cast<std::ptrdiff_t>(kKept));
+    if (tail->bytes > kBoundary - 2 * kMiB)
+        tail->last.insert(tail->last.end(), chunk.data.begin(), chunk.data.end());
 }
 
 // The write pointer is set a megabyte below 4 GiB, since nobody wants to wait for it to get there.
 TEST(Streaming, FiveGibibytesWhoseWritePointerPassesFour) {
-    constexpr std::uint64_t kBoundary = std::uint64_t{4} << 30;
     StreamGpu gpu(10);
     Tail tail;
     StreamDriver engine(gpu);
@@ -488,6 +487,51 @@ TEST_F(HubTest, WhatIsNeverAnsweredEndsAtTheDeadline) {
         EXPECT_TRUE(session_.destroy(other));
     }
     EXPECT_EQ(session_.hub(0).statistics().deadline_misses, 4u);
+}
+
+// Whatever call fails: a status, no second END and no missing one, and a later run is whole.
+TEST(StreamingFaults, EveryCallFailsOnce) {
+    std::uint64_t failed_starts = 0, failed_runs = 0, n = 1;
+    for (bool reached = true; reached; ++n) {
+        StreamGpu gpu(10);
+        {
+            Client client, again;
+            StreamDriver driver(gpu);
+            const auto request = stream_request(3, kMiB, 1, receive, &client);
+            capture::SlotPlan plan;
+            plan.add(capture::requirement_of(request));
+            gpu.fail_at = n;
+            const auto started = driver.engine().start(request, plan, 1);
+            if (!started) {
+                ++failed_starts;
+                EXPECT_EQ(started.error().code, ErrorCode::kUnavailable) << n;
+            } else {
+                driver.run_until_produced(2 * kMiB + 65536);
+                const auto summary = driver.stop();
+                client.stopped = true;
+                EXPECT_EQ(client.fault, "") << n;
+                EXPECT_EQ(client.ends, 1u) << n << ": one END, whatever happened";
+                if (!summary) {
+                    ++failed_runs;
+                    EXPECT_EQ(client.lost, 1u) << n;
+                }
+            }
+            reached = gpu.calls.load() >= n;
+            gpu.fail_at = 0;
+            gpu.next_token = {};
+            driver.start(stream_request(3, kMiB, 1, receive, &again));
+            driver.run_until_produced(gpu.produced() * StreamGpu::kTokenBytes + 2 * kMiB);
+            const auto good = driver.stop();
+            ASSERT_TRUE(good) << n << ": " << to_string(good.error());
+            expect_complete(again, gpu, true);
+        }
+        EXPECT_EQ(gpu.freed_in_use, 0u) << n;
+        EXPECT_EQ(gpu.blocks, 0) << n;
+        EXPECT_EQ(gpu.queues, 0) << n;
+    }
+    // A slot that is refused once is asked for a second time, for this context alone.
+    EXPECT_GE(failed_starts, 5u) << "queue, control block, swap streams, submit, wait";
+    EXPECT_GE(failed_runs, 12u);
 }
 
 TEST_F(HubTest, AHandlerThatDoesNotReturnIsLeftAlone) {

@@ -146,7 +146,7 @@ typedef struct wavetap_parameters {
                                   once, each with its part of every buffer; silicon has not
                                   confirmed it. 0: N buffers need one engine. Default 0 */
     uint64_t stream_rate; /**< N buffers: most bytes a second that one engine writes; wavetap looks
-                              at the trace unit once in the time for one buffer. Default 60e9 */
+                              at the trace unit four times in the time for one buffer. Default 60e9 */
     uint64_t as_ready; /**< N buffers, 1: handlers are called from up to N threads at once, in any
                               order (sort by \c index). Default 0 */
     uint64_t end_on_full; /**< N buffers, 1: when the hardware had no room the trace unit is touched

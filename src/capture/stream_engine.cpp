@@ -10,7 +10,9 @@ namespace wavetap::capture {
 
 namespace {
 
-constexpr auto kShortestInterval = std::chrono::microseconds(20);
+constexpr auto kShortestInterval = std::chrono::microseconds(5);
+/// An engine that is found flipped has three quarters of the next slot to go, at the worst.
+constexpr std::uint64_t kLooksPerSlot = 4;
 constexpr auto kLongestInterval = std::chrono::seconds(10);
 
 template <class T> T load(std::span<const std::byte> bytes, std::uint64_t offset) {
@@ -19,10 +21,10 @@ template <class T> T load(std::span<const std::byte> bytes, std::uint64_t offset
     return value;
 }
 
-/// The time that an engine needs for one output slot.
-Duration fill_time(std::uint64_t capacity, std::uint64_t rate) {
-    const double ns =
-        static_cast<double>(capacity) * 1e9 / static_cast<double>(std::max<std::uint64_t>(rate, 1));
+/// The time between two looks at an engine.
+Duration look_interval(std::uint64_t capacity, std::uint64_t rate) {
+    const double ns = static_cast<double>(capacity / kLooksPerSlot) * 1e9 /
+                      static_cast<double>(std::max<std::uint64_t>(rate, 1));
     const double longest = static_cast<double>(Duration(kLongestInterval).count());
     return std::max<Duration>(kShortestInterval,
                               Duration(static_cast<std::int64_t>(std::min(ns, longest))));
@@ -90,7 +92,7 @@ void StreamEngine::begin(Context context) {
     const RunRequest& request = context_->request;
     outcome_ = {};
     write_error_ = false;
-    interval_ = fill_time(context_->capacity_bytes, request.stream_rate);
+    interval_ = look_interval(context_->capacity_bytes, request.stream_rate);
     next_poll_ = parts_.clock.now() + interval_;
     for (std::size_t e = 0; e < engines_.size(); ++e) {
         const std::uint64_t word = pm4::gfx9_header(parts_.topology, request.config, engines_[e]);
