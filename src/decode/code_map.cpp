@@ -142,9 +142,7 @@ PcRef CodeMap::find_live(std::uint64_t absolute) const {
     return {index, absolute - objects_[index].address};
 }
 
-PcRef CodeMap::attribute_late(std::uint64_t absolute) {
-    const PcRef now = attribute(absolute);
-    if (now.object != 0) return now;
+PcRef CodeMap::attribute_late(std::uint64_t absolute) const {
     const std::uint32_t index = find(from_start_, absolute);
     return {index, absolute - objects_[index].address};
 }

@@ -77,8 +77,9 @@ class CodeMap {
     PcRef attribute(std::uint64_t absolute) {
         return absolute == memo_address_ ? memo_ : find_and_keep(absolute);
     }
-    /// As attribute(), then also objects that were loaded before the trace began.
-    PcRef attribute_late(std::uint64_t absolute);
+    /// For an address that no object covered when it was seen: one that was loaded before the trace
+    /// began, as the stream says by now. Objects loaded since are not asked.
+    PcRef attribute_late(std::uint64_t absolute) const;
     Pc pc_of(PcRef ref) const;
 
     /// True if the source has the bytes of the object.

@@ -75,8 +75,13 @@ class Collector final : public RecordSink {
         records_->other_simd.push_back(record);
     }
 
-    /// Brings the waves into the order of their starts.
+    /// Brings the waves into the order of their starts, and looks once more for code objects that
+    /// the stream named late as loaded before it began.
     void finish() {
+        for (WaveRecord& wave : records_->waves)
+            find_late(wave.entry);
+        for (DispatchRecord& dispatch : records_->dispatches)
+            find_late(dispatch.entry);
         std::vector<std::size_t> index(order_.size());
         for (std::size_t i = 0; i < index.size(); ++i)
             index[i] = i;
@@ -93,6 +98,11 @@ class Collector final : public RecordSink {
     }
 
   private:
+    void find_late(Pc& pc) const {
+        if (pc.code_object == 0 && pc.absolute != 0)
+            pc = code_->pc_of(code_->attribute_late(pc.absolute));
+    }
+
     BlobRecords* records_;
     CodeMap* code_;
     std::vector<std::uint64_t> order_;

@@ -58,7 +58,9 @@ void RegisterState::dispatch(StreamPoint at, QueueKey queue, std::uint32_t initi
     record.me = queue.me;
     record.pipe = queue.pipe;
     record.initiator = initiator;
-    record.entry = code_->pc_of(code_->attribute_late(entry_address(queue.index)));
+    PcRef entry = code_->attribute(entry_address(queue.index));
+    if (entry.object == 0) entry = code_->attribute_late(entry.address);
+    record.entry = code_->pc_of(entry);
     for (int i = 0; i < 3; ++i)
         record.threads[i] = values_.threads[i];
     record.rsrc1 = values_.rsrc1;

@@ -124,7 +124,9 @@ class JsonSink final : public RecordSink {
     }
     void dispatch(const DispatchRecord& r) override {
         const DispatchResources resources = resources_of(r, version_);
-        const PcRef entry = code_->attribute_late(r.entry.absolute);
+        const Json entry = r.entry.code_object != 0
+                               ? Json::array({r.entry.elf_address, r.entry.code_object})
+                               : Json::array({r.entry.absolute, 0});
         out["dispatches"].push_back({{"time", r.time},
                                      {"me", r.me},
                                      {"pipe", r.pipe},
@@ -133,7 +135,7 @@ class JsonSink final : public RecordSink {
                                      {"sgprs", resources.sgprs},
                                      {"lds", resources.lds_bytes},
                                      {"dim", {r.threads[0], r.threads[1], r.threads[2]}},
-                                     {"entry", address(entry)}});
+                                     {"entry", entry}});
     }
     void realtime(const RealtimeRecord& r) override {
         out["realtime"].push_back({r.time, r.counter});
