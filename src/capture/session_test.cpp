@@ -41,6 +41,37 @@ class SessionTest : public ::testing::Test {
     Session session_;
 };
 
+/// Plays queues that never come to a lease.
+class NoLeases final : public LeaseClient {
+    void lease_ready(void*, const Result<void>&) override {}
+    void lease_ended(void*, const Result<RunSummary>&) override {}
+    LeaseProgress lease_progress(void*) override { return LeaseProgress::kDispatch; }
+    void leases_failed(const Error&) override {}
+};
+
+TEST_F(SessionTest, DispatchModeAndContextsExcludeEachOther) {
+    NoLeases client;
+    const auto context = make(1);
+    auto leases = session_.hub(1).open_leases(99, client);
+    ASSERT_TRUE(leases);
+    const auto refused = session_.start(context);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kBusy);
+    EXPECT_NE(refused.error().message.find("context 99"), std::string::npos)
+        << refused.error().message;
+    // A context on both agents takes neither.
+    const auto both = make(0);
+    TraceParams params;
+    params.buffer_bytes = kMiB;
+    ASSERT_TRUE(session_.configure(both, 1, params, count, &callbacks_));
+    EXPECT_EQ(session_.start(both).error().code, ErrorCode::kBusy);
+    EXPECT_EQ(session_.hub(0).state(), HubState::kIdle);
+    ASSERT_TRUE(session_.hub(1).close_leases(leases->owner, false));
+    ASSERT_TRUE(session_.start(both));
+    EXPECT_EQ(session_.hub(1).open_leases(99, client).error().code, ErrorCode::kBusy);
+    EXPECT_TRUE(session_.stop(both));
+}
+
 TEST_F(SessionTest, LifeOfAContext) {
     const auto handle = session_.create();
     ASSERT_TRUE(handle);

@@ -104,6 +104,7 @@ void case_batch(const Machine& machine, int launches) {
     const Ticks ticks(machine);
     const hsa_signal_t done = make_signal();
     hsa_queue_t* queue = make_queue(machine);
+    const auto begin = std::chrono::steady_clock::now();
     for (int launch = 0; launch < launches;) {
         const int end = launch + kBatch < launches ? launch + kBatch : launches;
         wait_for_room(queue, kBatch);
@@ -113,6 +114,10 @@ void case_batch(const Machine& machine, int launches) {
         ring_doorbell(queue, last);
     }
     if (!wait_below_one(done, 10 * kLimitNs)) fail("the launches did not complete");
+    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::steady_clock::now() - begin);
+    std::printf("hsa_queues: %d launches took %lld us\n", launches,
+                static_cast<long long>(took.count()));
     ticks.check(static_cast<std::uint32_t>(launches));
     CHECK(hsa_signal_destroy(done));
     CHECK(hsa_queue_destroy(queue));
