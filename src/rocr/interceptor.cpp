@@ -20,7 +20,9 @@ constexpr std::uint32_t kBarrierAnd = 3;
 constexpr std::uint32_t kBarrierHeader = kBarrierAnd | 1u << 8 | 2u << 9 | 2u << 11;
 /// Room for what one dispatch may be expanded by.
 constexpr std::uint64_t kRingMargin = 32;
+constexpr std::uint32_t kRingFactor = 8, kSmallestRing = 256;
 constexpr std::uint64_t kExpansion = DispatchHooks::kFrontPackets + DispatchHooks::kBackPackets;
+static_assert(1 + kExpansion < kRingFactor);
 /// As long as a program would wait for a full native ring, yet not for ever.
 constexpr auto kRoomLimit = std::chrono::seconds(60);
 
@@ -71,7 +73,9 @@ hsa_status_t QueueInterceptor::create(hsa_agent_t agent, std::uint32_t size,
         return hsa_.queue_create(agent, size, type, callback, data, private_segment_size,
                                  group_segment_size, queue);
     const std::uint32_t most = agents_[static_cast<std::size_t>(index)].queue_max_packets;
-    const std::uint32_t ring = std::min(std::max(size * 2, 256u), std::max(most, size));
+    const std::uint32_t wanted =
+        size > most / kRingFactor ? most : std::max(size * kRingFactor, kSmallestRing);
+    const std::uint32_t ring = std::max(std::min(wanted, most), size);
     auto record = std::make_unique<Queue>();
     record->owner = this;
     record->agent = static_cast<std::uint32_t>(index);

@@ -71,8 +71,9 @@ class QueueInterceptor {
     QueueInterceptor(const HsaFunctions& hsa, std::vector<GpuAgent> agents,
                      std::vector<bool> watched, DispatchHooks& hooks, const Clock& clock);
 
-    /// Stands in for hsa_queue_create. The ring is twice as large as asked, so that added packets
-    /// never overflow it; where that is refused, the queue is made as asked and not watched.
+    /// Stands in for hsa_queue_create. The ring is eight times as large as asked, up to the agent's
+    /// limit, so that as many dispatches as asked fit with what is added to each of them; where that
+    /// is refused, the queue is made as asked and not watched.
     hsa_status_t create(hsa_agent_t agent, std::uint32_t size, hsa_queue_type32_t type,
                         QueueErrorHandler callback, void* data, std::uint32_t private_segment_size,
                         std::uint32_t group_segment_size, hsa_queue_t** queue);

@@ -135,6 +135,13 @@ class Quick(Dispatch):
     def test_doorbells_for_sixteen_packets_traced(self):
         self.check_batches_traced(1000)
 
+    def test_as_many_launches_as_the_queue_was_asked_for_behind_a_barrier(self):
+        # The host lets the barrier go only when all of them are enqueued: nobody may wait for room.
+        result = self.trace_dispatches(['--every-launch', '--cu', '0', '--buffer', '1MiB'],
+                                       self.queues_program('held', 250))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.check_every_launch(250, 250)
+
     def test_thirty_thousand_doorbells_for_sixteen_packets_declined(self):
         result = self.trace_dispatches(['--kernel', 'no_such_kernel', '--allow-empty'],
                                        self.queues_program('batch', 30000))

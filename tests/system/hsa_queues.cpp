@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
 // What plain HSA programs do with their queues. usage: hsa_queues CODE.elf CASE [N]
+//   held     N launches (at most 250) behind a barrier that the host lets go when all are enqueued
 //   destroy  N times: make a queue, launch, wait for the completion signal, destroy the queue at once
 //   batch    N launches without waiting, one doorbell for 16 packets
 //   pair     N launches by turns on two queues, without waiting
@@ -140,6 +141,34 @@ void case_pair(const Machine& machine, int launches) {
     }
 }
 
+/// A barrier packet that waits for `signal`.
+std::uint64_t write_barrier(hsa_queue_t* queue, hsa_signal_t signal) {
+    const std::uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
+    auto* packet =
+        static_cast<hsa_barrier_and_packet_t*>(queue->base_address) + index % queue->size;
+    std::memset(packet, 0, sizeof *packet);
+    packet->dep_signal[0] = signal;
+    __atomic_store_n(reinterpret_cast<std::uint16_t*>(packet),
+                     static_cast<std::uint16_t>(HSA_PACKET_TYPE_BARRIER_AND | 1u << 8),
+                     __ATOMIC_RELEASE);
+    return index;
+}
+
+void case_held(const Machine& machine, int launches) {
+    const Ticks ticks(machine);
+    hsa_queue_t* queue = make_queue(machine);
+    const hsa_signal_t go = make_signal(), done = make_signal();
+    ring_doorbell(queue, write_barrier(queue, go));
+    for (int launch = 0; launch < launches; ++launch)
+        ring_doorbell(queue, ticks.write(queue, launch + 1 == launches ? done : hsa_signal_t{}));
+    hsa_signal_store_screlease(go, 0);
+    if (!wait_below_one(done)) fail("the launches did not complete");
+    ticks.check(static_cast<std::uint32_t>(launches));
+    CHECK(hsa_queue_destroy(queue));
+    CHECK(hsa_signal_destroy(go));
+    CHECK(hsa_signal_destroy(done));
+}
+
 /// `launches` on a queue of its own, each waited for.
 void work_on(const Machine& machine, hsa_queue_t* queue, int launches) {
     const Ticks ticks(machine);
@@ -194,14 +223,7 @@ void case_stuck(const Machine& machine, int launches) {
     hsa_queue_t* good = make_queue(machine);
     hsa_queue_t* stuck = make_queue(machine);
     const hsa_signal_t never = make_signal();
-    const std::uint64_t index = hsa_queue_add_write_index_relaxed(stuck, 1);
-    auto* packet =
-        static_cast<hsa_barrier_and_packet_t*>(stuck->base_address) + index % stuck->size;
-    std::memset(packet, 0, sizeof *packet);
-    packet->dep_signal[0] = never;
-    __atomic_store_n(reinterpret_cast<std::uint16_t*>(packet),
-                     static_cast<std::uint16_t>(HSA_PACKET_TYPE_BARRIER_AND | 1u << 8),
-                     __ATOMIC_RELEASE);
+    (void)write_barrier(stuck, never);
     const Ticks ticks(machine);
     ring_doorbell(stuck, ticks.write(stuck));
     work_on(machine, good, launches);
@@ -216,8 +238,9 @@ struct Case {
     const char* name;
     void (*run)(const Machine& machine, int launches);
 };
-constexpr Case kCases[] = {{"destroy", case_destroy}, {"batch", case_batch}, {"pair", case_pair},
-                           {"illegal", case_illegal}, {"fault", case_fault}, {"stuck", case_stuck}};
+constexpr Case kCases[] = {{"held", case_held},  {"destroy", case_destroy}, {"batch", case_batch},
+                           {"pair", case_pair},  {"illegal", case_illegal}, {"fault", case_fault},
+                           {"stuck", case_stuck}};
 
 } // namespace
 
@@ -232,6 +255,7 @@ int main(int argc, char** argv) {
         std::printf("hsa_queues: %s %d, all equal\n", c.name, launches);
         return 0;
     }
-    std::fprintf(stderr, "usage: hsa_queues CODE.elf destroy|batch|pair|illegal|fault|stuck [N]\n");
+    std::fprintf(stderr,
+                 "usage: hsa_queues CODE.elf held|destroy|batch|pair|illegal|fault|stuck [N]\n");
     return 2;
 }
