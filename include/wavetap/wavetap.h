@@ -109,12 +109,35 @@ typedef struct wavetap_context {
 WAVETAP_API wavetap_status wavetap_session_open_hsa(void* api_table, double deadline_scale,
                                                     wavetap_session** session);
 /**
+ * Opens a session before ROCr is up. Contexts may be created and configured (their parameters are
+ * checked at last when the agents are known), started and stopped: a start succeeds and makes the
+ * context pending, a stop takes that back. Errors: INVALID_ARGUMENT, LIMIT.
+ */
+WAVETAP_API wavetap_status wavetap_session_open(double deadline_scale, wavetap_session** session);
+/**
+ * Gives a session of wavetap_session_open() its agents, once; \p api_table as for
+ * wavetap_session_open_hsa(). Then starts every context that is still pending, once, in the order in
+ * which they were started. If the table cannot be used everything stays as it was. If contexts cannot
+ * be configured or started, the session has its agents all the same; the status and the words are
+ * those of the first one. Configure and start nothing from other threads meanwhile; stops may race.
+ * Errors: those of wavetap_session_open_hsa() and wavetap_context_start(), WRONG_STATE (it has agents).
+ */
+WAVETAP_API wavetap_status wavetap_session_attach_hsa(wavetap_session* session, void* api_table);
+/**
  * Stops and delivers what runs, gives everything back and frees the session, while ROCr is alive: at
  * the latest in OnUnload or in an atexit handler registered in OnLoad (HIP never calls OnUnload).
  * The session must not be used by another thread any more. With WOULD_DEADLOCK the session stays;
  * with TIMEOUT it is gone, and what a thread that did not end uses stays allocated.
  */
 WAVETAP_API wavetap_status wavetap_session_close(wavetap_session* session);
+
+/**
+ * Once no context has run on an agent for so long, its queue and its memory are given back, and made
+ * again by the next start. 0 (as at first): they are kept. For the agents that the session has now.
+ * Errors: INVALID_ARGUMENT (over a day).
+ */
+WAVETAP_API wavetap_status wavetap_session_set_idle_release(wavetap_session* session,
+                                                            uint64_t milliseconds);
 
 typedef struct wavetap_agent_info {
     size_t size;   /**< sizeof(wavetap_agent_info) */
@@ -242,6 +265,9 @@ WAVETAP_API wavetap_status wavetap_context_stop_async(wavetap_session* session,
 /** \p running becomes 1 or 0. Errors: NOT_FOUND. */
 WAVETAP_API wavetap_status wavetap_context_is_running(wavetap_session* session,
                                                       wavetap_context context, int* running);
+/** \p pending becomes 1 if the context was started before the session had agents, else 0. */
+WAVETAP_API wavetap_status wavetap_context_is_pending(wavetap_session* session,
+                                                      wavetap_context context, int* pending);
 /** Stops it first if it runs. Errors: BUSY, WOULD_DEADLOCK, NOT_FOUND; then the context stays. */
 WAVETAP_API wavetap_status wavetap_context_destroy(wavetap_session* session,
                                                    wavetap_context context);

@@ -189,31 +189,45 @@ void AgentHub::Core::serve(HubRequest* request) {
     recycle(request);
 }
 
-void AgentHub::Core::wait_for_work() {
+bool AgentHub::Core::wait_for_work(bool released) {
     const auto pending = [this]() WAVETAP_REQUIRES(mutex) {
-        return first != nullptr || cancelled_run != 0 || closing || lease_work() ||
+        return first != nullptr || cancelled_run != 0 || closing || look_again || lease_work() ||
                stream_changed || (state == HubState::kRunning && marks_wanted > marked);
     };
-    work.wait_until(mutex, engine.streaming() ? engine.next_poll() : next_look(), pending);
-    stream_changed = false;
+    const bool idle = state == HubState::kIdle || state == HubState::kFailed;
+    const bool may_release = idle && !released && idle_release > Duration::zero();
+    TimePoint wake = engine.streaming() ? engine.next_poll() : next_look();
+    if (may_release) wake = clock.deadline_after(idle_release);
+    const bool woken = work.wait_until(mutex, wake, pending);
+    stream_changed = look_again = false;
+    return may_release && !woken;
+}
+
+void AgentHub::Core::do_release() {
+    engine.release_idle();
+    MutexLock lock(mutex);
+    take_statistics();
 }
 
 void AgentHub::Core::thread_main() {
+    bool released = true; // nothing is held yet
     thread_id.store(std::this_thread::get_id());
     block_signals_and_name(options.thread_name);
     for (;;) {
         HubRequest* request = nullptr;
         std::uint64_t cancel = 0;
-        bool marks = false, lease_step = false, quit = false;
+        bool marks = false, lease_step = false, quit = false, release = false;
         {
             MutexLock lock(mutex);
-            wait_for_work();
+            release = wait_for_work(released);
             cancel = std::exchange(cancelled_run, 0);
             marks = state == HubState::kRunning && marks_wanted > marked;
             lease_step = lease_work();
             if (cancel == 0 && !marks) request = pop();
             quit = closing && cancel == 0 && !marks && request == nullptr;
         }
+        released = release || (released && request == nullptr);
+        if (release) do_release();
         if (cancel != 0) (void)do_stop(cancel, false);
         if (marks) do_marks();
         if (lease_step) do_leases();
@@ -371,6 +385,13 @@ HubStatistics AgentHub::statistics() const {
 
 const AgentTopology& AgentHub::topology() const {
     return core_->options.engine.topology;
+}
+
+void AgentHub::set_idle_release(Duration after) {
+    MutexLock lock(core_->mutex);
+    core_->idle_release = after;
+    core_->look_again = true;
+    core_->work.notify_one();
 }
 
 const Clock& AgentHub::clock() const {

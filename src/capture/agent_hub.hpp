@@ -89,6 +89,9 @@ class AgentHub {
 
     /// Slot sizes for all contexts of the agent; applied at the next start.
     void set_plan(const SlotPlan& plan);
+    /// Once nobody has held the agent for so long (before the clock's scale), queue and memory are
+    /// given back; the next start makes them again. Zero, the default: they are kept.
+    void set_idle_release(Duration after);
     /// Takes the agent and arms it. On success every instruction issued after the return is traced.
     /// Errors: kBusy at once when a context owns the agent; kWouldDeadlock (from a chunk handler);
     /// kLimit, kUnavailable, kTimeout, kInvalidArgument, kUnsupported; kWrongState after close().

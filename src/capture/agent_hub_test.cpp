@@ -241,6 +241,56 @@ TEST_F(AgentHubTest, AWarmStartAndStopAllocateNothingOnTheGpuSide) {
     EXPECT_EQ(gpu_.calls[FakeGpu::kCreateQueue], 1u);
 }
 
+TEST_F(AgentHubTest, AnIdleHubGivesEverythingBackOnceItWasQuietForLong) {
+    const auto held = [this] { return gpu_.queues + gpu_.device_blocks + gpu_.host_blocks; };
+    const auto all_gone = [&] {
+        const TimePoint deadline = clock_.deadline_after(std::chrono::seconds(30));
+        while (held() != 0 && clock_.now() < deadline)
+            std::this_thread::yield();
+        return held() == 0;
+    };
+    make();
+    hub_->set_idle_release(std::chrono::milliseconds(1));
+    for (int turn = 1; turn <= 3; ++turn) {
+        auto running = hub_->start(request(1));
+        ASSERT_TRUE(running);
+        EXPECT_NE(held(), 0); // not while a context holds the agent
+        ASSERT_TRUE(running->stop());
+        EXPECT_TRUE(all_gone()) << turn;
+        EXPECT_EQ(received_.count, turn);
+    }
+    EXPECT_EQ(hub_->statistics().output_bytes, 0u);
+    EXPECT_EQ(hub_->statistics().queues_created, 3u);
+    // Kept from now on; asked for again, it goes at last.
+    hub_->set_idle_release(Duration::zero());
+    ASSERT_TRUE(hub_->start(request(1))->stop());
+    ASSERT_TRUE(hub_->start(request(2))->stop());
+    EXPECT_EQ(hub_->statistics().queues_created, 4u);
+    hub_->set_idle_release(std::chrono::milliseconds(1));
+    EXPECT_TRUE(all_gone());
+    expect_nothing_held();
+}
+
+TEST_F(AgentHubTest, MoreCodeObjectsThanAQueueHasPackets) {
+    make();
+    constexpr std::uint64_t kObjects = 700;
+    for (std::uint64_t id = 1; id <= kObjects; ++id)
+        ASSERT_TRUE(hub_->code_object_loaded({id, id << 16, 0x1000}));
+    ASSERT_TRUE(hub_->start(request(1))->stop());
+    EXPECT_GE(gpu_.user_data_words, kObjects * 5);
+    EXPECT_EQ(hub_->statistics().markers, kObjects);
+    // Unloaded and loaded meanwhile: the next start replays the list of now.
+    ASSERT_TRUE(hub_->code_object_unloaded(1));
+    ASSERT_TRUE(hub_->code_object_loaded({kObjects + 1, 0x10000, 0x1000}));
+    ASSERT_TRUE(hub_->code_object_loaded({kObjects + 2, 0x20000, 0x1000}));
+    auto running = hub_->start(request(2));
+    ASSERT_TRUE(running);
+    EXPECT_EQ(hub_->statistics().markers, 2 * kObjects + 1);
+    ASSERT_TRUE(hub_->code_object_unloaded(2)); // live
+    EXPECT_EQ(hub_->statistics().markers, 2 * kObjects + 2);
+    ASSERT_TRUE(running->stop());
+}
+
 TEST_F(AgentHubTest, ADroppedTokenDisarmsWithoutCallback) {
     make();
     gpu_.wptr = 10;

@@ -185,6 +185,23 @@ wavetap_session* wrap_session(std::unique_ptr<Clock> clock, std::unique_ptr<Sess
     return wrapped;
 }
 
+const Clock& clock_of(wavetap_session* session) {
+    return *session->clock;
+}
+
+Result<void> attach_hubs(wavetap_session* session, std::vector<std::unique_ptr<AgentHub>> hubs) {
+    if (session->session->agents() != 0)
+        return Error{ErrorCode::kWrongState, "the session has its agents already", "", ""};
+    for (auto& hub : hubs)
+        session->session->add_agent(std::move(hub));
+    auto failures = session->session->attach();
+    if (failures.empty()) return {};
+    Error first = std::move(failures.front().error);
+    if (failures.size() > 1)
+        first.message += " (and " + std::to_string(failures.size() - 1) + " more failed)";
+    return first;
+}
+
 wavetap_status report(const Error& error) noexcept {
     try {
         std::string words = to_string(error);
@@ -262,6 +279,29 @@ wavetap_status wavetap_parameters_init(wavetap_parameters* parameters, size_t si
     });
 }
 
+wavetap_status wavetap_session_open(double deadline_scale, wavetap_session** session) {
+    return guarded([&]() -> Result<void> {
+        if (session == nullptr) return null_argument("session");
+        if (!(deadline_scale > 0))
+            return Error{ErrorCode::kInvalidArgument, "deadline_scale is not above 0", "", ""};
+        *session = wrap_session(std::make_unique<wavetap::SteadyClock>(deadline_scale),
+                                std::make_unique<Session>());
+        return {};
+    });
+}
+
+wavetap_status wavetap_session_set_idle_release(wavetap_session* session, uint64_t milliseconds) {
+    return guarded([&]() -> Result<void> {
+        if (session == nullptr) return null_argument("session");
+        constexpr std::uint64_t kMost = 24ull * 3600 * 1000;
+        if (milliseconds > kMost)
+            return Error{ErrorCode::kInvalidArgument, "idle release is over a day", "", ""};
+        for (std::uint32_t i = 0; i < session->session->agents(); ++i)
+            session->session->hub(i).set_idle_release(std::chrono::milliseconds(milliseconds));
+        return {};
+    });
+}
+
 wavetap_status wavetap_context_create(wavetap_session* session, wavetap_context* context) {
     return guarded([&]() -> Result<void> {
         if (session == nullptr || context == nullptr) return null_argument("session or context");
@@ -324,6 +364,16 @@ wavetap_status wavetap_context_is_running(wavetap_session* session, wavetap_cont
         if (session == nullptr || running == nullptr) return null_argument("session or running");
         WAVETAP_TRY(const bool answer, session->session->running({context.handle}));
         *running = answer ? 1 : 0;
+        return {};
+    });
+}
+
+wavetap_status wavetap_context_is_pending(wavetap_session* session, wavetap_context context,
+                                          int* pending) {
+    return guarded([&]() -> Result<void> {
+        if (session == nullptr || pending == nullptr) return null_argument("session or pending");
+        WAVETAP_TRY(const bool answer, session->session->pending({context.handle}));
+        *pending = answer ? 1 : 0;
         return {};
     });
 }

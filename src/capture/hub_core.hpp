@@ -82,6 +82,8 @@ struct AgentHub::Core {
     HubStatistics statistics WAVETAP_GUARDED_BY(mutex);
     bool closing WAVETAP_GUARDED_BY(mutex) = false;
     bool thread_running WAVETAP_GUARDED_BY(mutex) = false;
+    Duration idle_release WAVETAP_GUARDED_BY(mutex) = Duration::zero(); ///< zero: never
+    bool look_again WAVETAP_GUARDED_BY(mutex) = false; ///< idle_release has changed
     bool thread_ended WAVETAP_GUARDED_BY(mutex) = false;
     bool stream_changed WAVETAP_GUARDED_BY(mutex) = false; ///< a staging slot came back
     std::thread thread WAVETAP_GUARDED_BY(mutex);
@@ -182,7 +184,9 @@ struct AgentHub::Core {
     Result<RunSummary> ask(HubRequest* request) WAVETAP_REQUIRES(mutex);
     void serve(HubRequest* request) WAVETAP_EXCLUDES(mutex);
     void thread_main() WAVETAP_EXCLUDES(mutex);
-    void wait_for_work() WAVETAP_REQUIRES(mutex);
+    /// True if nothing came for `idle_release` while nobody held the agent.
+    bool wait_for_work(bool released) WAVETAP_REQUIRES(mutex);
+    void do_release() WAVETAP_EXCLUDES(mutex);
     void note_stream() WAVETAP_EXCLUDES(mutex) {
         MutexLock lock(mutex);
         stream_changed = true;

@@ -371,8 +371,14 @@ Result<RunSummary> HubEngine::finish_run(Result<void> outcome, bool deliver) {
 }
 
 void HubEngine::shut_down() {
-    const bool delivered =
-        stream_.pool().close(clock_.deadline_after(options_.limits.close)).has_value();
+    give_back(stream_.pool().close(clock_.deadline_after(options_.limits.close)).has_value());
+}
+
+void HubEngine::release_idle() {
+    give_back(stream_.pool().wait_until_delivered(clock_.now()));
+}
+
+void HubEngine::give_back(bool delivered) {
     // The GPU must be off the memory before it is freed: where it cannot be told so, the memory stays.
     const bool armed = disarm_ && !rebuild_queue();
     backend_->end_copies();

@@ -73,6 +73,9 @@ class HubEngine {
     std::size_t delivery_threads() const { return stream_.delivery_threads(); }
     /// Gives everything back. Precondition: not running.
     void shut_down();
+    /// Gives queue and memory back until the next start; delivery threads stay, parked.
+    /// Precondition: not running.
+    void release_idle();
 
     const HubStatistics& statistics() const { return statistics_; }
 
@@ -92,6 +95,8 @@ class HubEngine {
         pm4::EngineResult result;
     };
 
+    /// `delivered`: no handler uses a staging slot any more.
+    void give_back(bool delivered);
     Result<void> ensure_queue();
     Result<void> rebuild_queue();
     Result<void> ensure_memory(const RunRequest& request, const SlotPlan& plan);

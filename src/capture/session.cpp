@@ -113,6 +113,7 @@ Result<void> Session::configure(ContextHandle context, std::uint32_t agent,
     if (record->state > State::kIdle)
         return Error{ErrorCode::kWrongState, "the context runs", "",
                      "configure it before its start"};
+    if (detached()) return note({context, agent, params, handler, user});
     if (agent >= agents_.size())
         return Error{ErrorCode::kNotFound,
                      "there is no agent " + std::to_string(agent) + " (" +
@@ -200,6 +201,7 @@ Result<void> Session::start(ContextHandle context) {
         Record* record = find(context);
         if (record == nullptr) return no_context();
         if (record->state == State::kRunning) return {};
+        if (detached()) return wish(context, *record);
         if (record->state == State::kNew)
             return Error{ErrorCode::kWrongState, "the context is not configured", "", ""};
         if (record->state != State::kIdle) return changing();
@@ -267,6 +269,7 @@ Result<RunSummary> Session::stop(ContextHandle context) {
         MutexLock lock(mutex_);
         Record* record = find(context);
         if (record == nullptr) return no_context();
+        record->wanted = false;
         if (record->state <= State::kIdle) return RunSummary{};
         if (record->state != State::kRunning) {
             for (std::uint32_t part = index + 1; part != 0; part = records_[part - 1].next_part)
@@ -357,6 +360,7 @@ Result<void> Session::destroy(ContextHandle context) {
     Record* record = find(context);
     if (record == nullptr) return no_context();
     if (record->state > State::kIdle) return changing();
+    forget(context);
     for (std::uint32_t part = index_of(context) + 1; part != 0;) {
         const std::uint32_t next = records_[part - 1].next_part;
         release_record(part - 1);

@@ -30,7 +30,7 @@ class Session {
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    /// Adds an agent; its index counts from 0. Before the first context.
+    /// Adds an agent; its index counts from 0. Before the first context, or before attach().
     std::uint32_t add_agent(std::unique_ptr<AgentHub> hub);
     std::uint32_t agents() const;
     /// Precondition: index < agents().
@@ -62,6 +62,19 @@ class Session {
     Result<void> stop_async(ContextHandle context,
                             std::function<void(const Result<RunSummary>&)> done);
     Result<bool> running(ContextHandle context) const;
+
+    /// A session may begin without agents, before the runtime is up. Until attach() configure() only
+    /// notes its parameters, start() notes that the context is wanted running (success), and stop()
+    /// takes that back. Errors: kNotFound.
+    Result<bool> pending(ContextHandle context) const;
+    struct Failure {
+        ContextHandle context;
+        Error error;
+    };
+    /// The agents are there: configures what was noted, checking it at last, and starts once, in the
+    /// order of the wishes, what is still wanted. A context that is refused stays, not configured (or
+    /// not running). Not from a hub's thread. Later calls do nothing.
+    std::vector<Failure> attach();
     /// Stops it first if it runs. Errors: as stop().
     Result<void> destroy(ContextHandle context);
 
@@ -86,6 +99,15 @@ class Session {
         pm4::TraceConfig config;
         ChunkHandler handler = nullptr;
         void* user = nullptr;
+        bool wanted = false; ///< was started before attach()
+    };
+    /// A configure() before attach().
+    struct Noted {
+        ContextHandle context;
+        std::uint32_t agent = 0;
+        TraceParams params;
+        ChunkHandler handler = nullptr;
+        void* user = nullptr;
     };
     struct Agent {
         std::unique_ptr<AgentHub> hub;
@@ -97,6 +119,11 @@ class Session {
 
     Record* find(ContextHandle context) WAVETAP_REQUIRES(mutex_);
     const Record* find(ContextHandle context) const WAVETAP_REQUIRES(mutex_);
+    bool detached() const WAVETAP_REQUIRES(mutex_) { return agents_.empty() && !attached_; }
+    Result<void> note(const Noted& noted) WAVETAP_REQUIRES(mutex_);
+    bool is_noted(ContextHandle context) const WAVETAP_REQUIRES(mutex_);
+    Result<void> wish(ContextHandle context, Record& record) WAVETAP_REQUIRES(mutex_);
+    void forget(ContextHandle context) WAVETAP_REQUIRES(mutex_);
     Result<std::uint32_t> take_record() WAVETAP_REQUIRES(mutex_);
     void release_record(std::uint32_t index) WAVETAP_REQUIRES(mutex_);
     void refresh_plan(std::uint32_t agent) WAVETAP_REQUIRES(mutex_);
@@ -112,6 +139,9 @@ class Session {
     std::vector<Agent> agents_ WAVETAP_GUARDED_BY(mutex_);
     std::vector<Record> records_ WAVETAP_GUARDED_BY(mutex_);
     std::vector<std::uint32_t> free_ WAVETAP_GUARDED_BY(mutex_);
+    std::vector<Noted> noted_ WAVETAP_GUARDED_BY(mutex_);
+    std::vector<ContextHandle> wishes_ WAVETAP_GUARDED_BY(mutex_); ///< in order
+    bool attached_ WAVETAP_GUARDED_BY(mutex_) = false;
 };
 
 } // namespace wavetap::capture
