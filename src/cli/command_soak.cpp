@@ -43,6 +43,8 @@ With several --buffers (contexts take the counts of the list by turns, on one sh
 at once with --stream-engines) the program writes so many trace tokens that each of their runs fills its
 buffers well over six times; every third of these contexts has a consumer that is too slow, and every third a
 hub that is kept from looking for a while.
+--no-sharing shows what sharing saves: it records once more with a queue and a buffer for each context,
+into DIR-no-sharing, until the queues or the memory are used up, and prints both side by side.
 Exit code 0 only if every context was captured in every rotation and nothing is missing, extra or
 different.)";
 
@@ -50,7 +52,7 @@ struct Options {
     std::string gpu = "soft:gfx90a", dir;
     std::string app_queues = "10", rotations = "1", agents = "1";
     RecordOptions record;
-    bool force = false;
+    bool force = false, no_sharing = false;
     JsonOption json;
 };
 
@@ -120,6 +122,9 @@ Result<Setup> set_up(const Options& options) {
         context.detail = context.id % 9 != 8;
     const bool dispatch_mode = setup.plan.mode == "dispatch";
     setup.plan.every_launch = dispatch_mode;
+    if (options.no_sharing && setup.plan.mode != "device")
+        return Error{ErrorCode::kUnsupported, "contexts can be kept apart in device mode only",
+                     "--no-sharing", "leave --mode out"};
     WAVETAP_TRY(run.app_queues, number_option(options.app_queues, "--app-queues", 1000));
     WAVETAP_TRY(run.rotations, number_option(options.rotations, "--rotations", 1000));
     // Every agent gets as many launches as the one with the most contexts needs.
@@ -175,6 +180,38 @@ Result<SoakAnswer> record(const Options& options, Setup& setup, const std::strin
     return answer;
 }
 
+/// Once more, every context with a queue and a buffer of its own, into DIR-no-sharing. Starts that
+/// are refused are the answer, not an error.
+Result<SoakApart> record_apart(const Options& options, Plan plan, const TraceTarget& target,
+                               const std::string& dir, const std::vector<std::string>& program,
+                               const std::string& tool) {
+    plan.sharing = false;
+    const std::string apart = dir + "-no-sharing";
+    WAVETAP_CHECK_OK(prepare_trace_dir(apart, options.force));
+    WAVETAP_TRY(const Variables variables, recording_variables(plan, target, tool, apart, false));
+    WAVETAP_TRY(const int status, run_to_end(program, {variables, options.json.on_stdout()}));
+    WAVETAP_TRY(Summary summary, finish_recording(plan, apart, program, status));
+    if (status != 0)
+        return Error{ErrorCode::kInternal, fmt::format("the program ended with {}", status),
+                     program.front(), "what it said stands above; the trace is in " + apart};
+    return soak_apart(std::move(summary));
+}
+
+int compare(const Options& options, const Setup& setup, const std::string& dir,
+            const std::vector<std::string>& program, const std::string& tool,
+            const SoakAnswer& answer) {
+    const Result<SoakApart> apart =
+        record_apart(options, setup.plan, setup.target, dir, program, tool);
+    if (!apart) return fail(apart.error(), kNo);
+    fmt::print(options.json.on_stdout() ? stderr : stdout, "{}", soak_compare_text(answer, *apart));
+    if (options.json.wanted()) {
+        if (const auto written = write_json(options.json, soak_compare_json(answer, *apart));
+            !written)
+            return fail(written.error(), kUsage);
+    }
+    return answer.good() && apart->good() ? kGood : kNo;
+}
+
 int soak(const Options& options) {
     Result<Setup> setup = set_up(options);
     if (!setup) return fail(setup.error(), kUsage);
@@ -199,6 +236,7 @@ int soak(const Options& options) {
     const Result<SoakAnswer> answer = record(options, *setup, dir, program, *tool);
     if (!answer) return fail(answer.error(), kNo);
     fmt::print(options.json.on_stdout() ? stderr : stdout, "{}", soak_text(*answer));
+    if (options.no_sharing) return compare(options, *setup, dir, program, *tool, *answer);
     if (options.json.wanted()) {
         if (const auto written = write_json(options.json, soak_json(*answer)); !written)
             return fail(written.error(), kUsage);
@@ -230,6 +268,8 @@ void add_soak(CLI::App& app, Session& session) {
         "dispatches before the next context's turn (default 2)");
     add("--rotations", options->rotations, "N", "turns of every context (default 1)");
     add("-o", options->dir, "DIR", "trace folder (default wavetap-soak-N)");
+    command->add_flag("--no-sharing", options->no_sharing,
+                      "then again with a queue and a buffer for each context, and compare");
     command->add_flag("--force", options->force, "replace the trace in an existing folder");
     add_json_option(*command, options->json);
     command->footer(kFooter);

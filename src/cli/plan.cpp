@@ -305,6 +305,7 @@ std::string tool_config(const Plan& plan, const std::string& dir) {
                                  {"contexts", contexts_json(plan)},
                                  {"window", plan.window},
                                  {"rotate", plan.rotate},
+                                 {"sharing", plan.sharing},
                                  {"every_launch", plan.every_launch},
                                  {"kernel", plan.kernel},
                                  {"kernel_exclude", plan.kernel_exclude},

@@ -52,6 +52,7 @@ struct Plan {
     std::vector<PlannedContext> contexts;
     std::uint64_t window = 2;  ///< dispatches before the next context takes over
     bool rotate = false;       ///< more than one context
+    bool sharing = true;       ///< false: each context has a queue and a buffer of its own (a test)
     bool every_launch = false; ///< dispatch mode
     std::string kernel, kernel_exclude;
     bool modelled = false;

@@ -42,6 +42,20 @@ struct SoakAnswer {
     bool good() const;
 };
 
+/// The same recording without sharing (soak --no-sharing): each context with a queue and a buffer of
+/// its own.
+struct SoakApart {
+    Summary summary;
+    /// What the contexts that did not start were told, each once, in the order of their starts.
+    std::vector<std::string> refusals;
+    bool good() const { return summary.captured() == summary.contexts.size(); }
+};
+SoakApart soak_apart(Summary summary);
+/// Both side by side, and why the second one ended where it did.
+std::string soak_compare_text(const SoakAnswer& shared, const SoakApart& apart);
+/// soak_json() with a member "no_sharing".
+std::string soak_compare_json(const SoakAnswer& shared, const SoakApart& apart);
+
 /// Lines for people; the last one begins with "soak: good" or "soak: failed".
 std::string soak_text(const SoakAnswer& answer);
 /// The object of summary_json() as format "wavetap-soak", with what was verified.

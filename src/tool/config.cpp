@@ -108,6 +108,7 @@ Result<ToolConfig> parse_config(const std::string& text, const std::string& wher
     WAVETAP_CHECK_OK(members.number("window", config.window));
     if (config.window == 0) return bad_member(where, "window", "at least 1");
     WAVETAP_CHECK_OK(members.boolean("rotate", config.rotate));
+    WAVETAP_CHECK_OK(members.boolean("sharing", config.sharing));
     WAVETAP_CHECK_OK(members.boolean("every_launch", config.every_launch));
     WAVETAP_CHECK_OK(members.regex("kernel", config.kernel));
     WAVETAP_CHECK_OK(members.regex("kernel_exclude", config.kernel_exclude));

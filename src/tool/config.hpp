@@ -30,6 +30,9 @@ struct ToolConfig {
     std::vector<ContextConfig> contexts;
     std::uint64_t window = 2; ///< matching dispatches before the next context takes over
     bool rotate = false;
+    /// false: a test mode in which every context has a queue, a buffer and a thread of its own, as
+    /// profilers without a shared owner do (device mode only).
+    bool sharing = true;
     std::string kernel, kernel_exclude; ///< regular expressions; empty = all / none
     std::string mode = "device";        ///< that of all contexts
     bool every_launch = false; ///< dispatch mode: not only a kernel's first one in each context

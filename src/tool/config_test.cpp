@@ -56,6 +56,7 @@ TEST(ToolConfigTest, WrongMembersAreNamed) {
         {R"({"dir": "d", "contexts": [{"mode": "kernel"}]})", "kernel"},
         {R"({"dir": "d", "contexts": [{"mode": "device"}, {"mode": "dispatch"}]})", "both modes"},
         {R"({"dir": "d", "contexts": [{}], "window": 0})", "window"},
+        {R"({"dir": "d", "contexts": [{}], "sharing": 1})", "sharing"},
         {R"({"dir": "d", "contexts": [{}], "kernel": "("})", "kernel"},
         {R"({"dir": "d", "contexts": [{}], "timing": "guessed"})", "timing"},
         {R"({"dir": "d", "contexts": [{}], "deadline_scale": 0})", "deadline_scale"},

@@ -72,16 +72,18 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const ToolConfig& config,
         info.compute_units = topology.compute_units;
         info.timing = config.timing;
         WAVETAP_CHECK_OK(recorder->folder_->agent(info));
-        capture::AgentHub::Options options;
-        options.engine.topology = topology;
-        options.thread_name = "wavetap-hub-" + std::to_string(i);
-        recorder->session_.add_agent(std::make_unique<capture::AgentHub>(
-            std::make_unique<rocr::RocrBackend>(hsa, agents[i]), options, clock));
+        recorder->agents_.emplace_back();
+        recorder->add_hub(info.index, hsa, agents[i], clock);
     }
-    recorder->agents_.resize(agents.size());
-    bool any = false;
+    std::vector<std::uint32_t> hubs; // of each context
     for (const ContextConfig& context : config.contexts) {
-        if (auto added = recorder->add_context(context); !added)
+        const bool own = !config.sharing && context.agent < agents.size();
+        hubs.push_back(own ? recorder->add_hub(context.agent, hsa, agents[context.agent], clock)
+                           : context.agent);
+    }
+    bool any = false;
+    for (std::size_t i = 0; i < hubs.size(); ++i) {
+        if (auto added = recorder->add_context(config.contexts[i], hubs[i]); !added)
             recorder->error(added.error());
         else
             any = true;
@@ -92,7 +94,18 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const ToolConfig& config,
     return recorder;
 }
 
-Result<void> Recorder::add_context(const ContextConfig& config) {
+std::uint32_t Recorder::add_hub(std::uint32_t agent, const rocr::HsaFunctions& hsa,
+                                const rocr::GpuAgent& gpu, const Clock& clock) {
+    capture::AgentHub::Options options;
+    options.engine.topology = gpu.topology;
+    options.thread_name = "wavetap-hub-" + std::to_string(agent);
+    const std::uint32_t index = session_.add_agent(std::make_unique<capture::AgentHub>(
+        std::make_unique<rocr::RocrBackend>(hsa, gpu), options, clock));
+    agents_[agent].hubs.push_back(index);
+    return index;
+}
+
+Result<void> Recorder::add_context(const ContextConfig& config, std::uint32_t hub) {
     const std::string where = "context " + std::to_string(config.id);
     if (config.agent >= agents_.size())
         return Error{ErrorCode::kNotFound,
@@ -105,8 +118,8 @@ Result<void> Recorder::add_context(const ContextConfig& config) {
     context->pace.slowness = config.handler_slowness;
     context->pace.stall = config.hub_stall;
     WAVETAP_TRY(context->handle, session_.create());
-    if (auto configured = session_.configure(context->handle, config.agent, params_of(config),
-                                             on_chunk, context.get());
+    if (auto configured =
+            session_.configure(context->handle, hub, params_of(config), on_chunk, context.get());
         !configured) {
         (void)session_.destroy(context->handle);
         configured.error().where = where + ", " + configured.error().where;
@@ -253,16 +266,18 @@ std::uint64_t Recorder::code_object_loaded(std::uint32_t agent,
     info.uri = object.uri;
     keep(folder_->code_object(info, object.elf));
     // The marker names the same base as the folder: address - base = ELF address.
-    if (auto marked = session_.hub(agent).code_object_loaded(
-            {id, object.load_delta, object.load_bytes + (object.load_base - object.load_delta)});
-        !marked)
-        warning(line_of(marked.error()));
+    const capture::CodeObject marker{id, object.load_delta,
+                                     object.load_bytes + (object.load_base - object.load_delta)};
+    for (const std::uint32_t hub : agents_[agent].hubs)
+        if (auto marked = session_.hub(hub).code_object_loaded(marker); !marked)
+            warning(line_of(marked.error()));
     return id;
 }
 
 void Recorder::code_object_unloaded(std::uint32_t agent, std::uint64_t id) {
-    if (auto marked = session_.hub(agent).code_object_unloaded(id); !marked)
-        warning(line_of(marked.error()));
+    for (const std::uint32_t hub : agents_[agent].hubs)
+        if (auto marked = session_.hub(hub).code_object_unloaded(id); !marked)
+            warning(line_of(marked.error()));
     keep(folder_->code_object_unloaded(id));
 }
 
@@ -293,10 +308,29 @@ void Recorder::warning(const std::string& text) {
     if (first_time(text)) keep(folder_->note("warning", text));
 }
 
+capture::HubStatistics Recorder::statistics_of(const Agent& agent) {
+    using Statistics = capture::HubStatistics;
+    constexpr std::uint64_t Statistics::*kNumbers[] = {
+        &Statistics::runs,           &Statistics::queues_created, &Statistics::output_slots,
+        &Statistics::output_bytes,   &Statistics::staging_bytes,  &Statistics::control_bytes,
+        &Statistics::threads,        &Statistics::starts,         &Statistics::stops,
+        &Statistics::refused,        &Statistics::flips,          &Statistics::bytes_delivered,
+        &Statistics::bytes_lost,     &Statistics::gaps,           &Statistics::markers,
+        &Statistics::deadline_misses};
+    if (agent.hubs.size() == 1) return session_.hub(agent.hubs.front()).statistics();
+    Statistics sum;
+    for (const std::uint32_t hub : agent.hubs) {
+        const Statistics one = session_.hub(hub).statistics();
+        for (const auto number : kNumbers)
+            sum.*number += one.*number;
+    }
+    return sum;
+}
+
 std::string Recorder::statistics_json() {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (std::uint32_t i = 0; i < agents_.size(); ++i) {
-        const capture::HubStatistics s = session_.hub(i).statistics();
+        const capture::HubStatistics s = statistics_of(agents_[i]);
         if (agents_[i].contexts.empty() && s.starts == 0) continue;
         list.push_back({{"agent", i},
                         {"contexts", agents_[i].contexts.size()},

@@ -78,6 +78,9 @@ class Recorder {
     };
     struct Agent {
         std::vector<std::unique_ptr<Context>> contexts;
+        /// Hubs of the session that are on this GPU: one, or without sharing one more a context. The
+        /// first has the agent's own index.
+        std::vector<std::uint32_t> hubs;
         // Written by the hub's thread alone; while a run streams, the thread that delivers reads what
         // was written before the start.
         Context* running = nullptr;
@@ -86,7 +89,12 @@ class Recorder {
     };
 
     explicit Recorder(std::unique_ptr<store::FolderWriter> folder) : folder_(std::move(folder)) {}
-    Result<void> add_context(const ContextConfig& config);
+    /// Its index in the session.
+    std::uint32_t add_hub(std::uint32_t agent, const rocr::HsaFunctions& hsa,
+                          const rocr::GpuAgent& gpu, const Clock& clock);
+    Result<void> add_context(const ContextConfig& config, std::uint32_t hub);
+    /// Sums over the agent's hubs.
+    capture::HubStatistics statistics_of(const Agent& agent);
     static void on_chunk(const capture::Chunk& chunk, void* user);
     void prepare_run(Agent& agent, Context* context, std::uint64_t first_dispatch);
     void write_run(Agent& agent);
