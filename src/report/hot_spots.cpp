@@ -238,7 +238,10 @@ struct HotSpotBuilder::Impl {
             coverage.total = agent.compute_units != 0
                                  ? agent.compute_units
                                  : std::uint64_t{agent.shader_engines} * agent.cus_per_engine;
+            coverage.engines = agent.shader_engines;
+            coverage.units_per_engine = agent.cus_per_engine;
             if (coverage.is_wgp) coverage.total /= 2;
+            if (coverage.is_wgp) coverage.units_per_engine = (agent.cus_per_engine + 1) / 2;
             for (const auto& [key, row] : cus) {
                 if (row.agent != index) continue;
                 coverage.with_waves += row.waves != 0;

@@ -92,9 +92,10 @@ struct Coverage { ///< of one agent
     std::uint32_t agent = 0;
     std::string name;
     bool is_wgp = false;
-    std::uint64_t total = 0;       ///< CUs or WGPs
-    std::uint64_t with_waves = 0;  ///< where a wave started on a traced engine
-    std::uint64_t with_detail = 0; ///< where instructions were recorded
+    std::uint64_t total = 0;                         ///< working CUs or WGPs
+    std::uint32_t engines = 0, units_per_engine = 0; ///< places; some may be fused off
+    std::uint64_t with_waves = 0;                    ///< where a wave started on a traced engine
+    std::uint64_t with_detail = 0;                   ///< where instructions were recorded
     std::uint64_t requested = 0;
 };
 

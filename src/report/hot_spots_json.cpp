@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
 #include "base/units.hpp"
+#include "report/heat_map.hpp"
 #include "report/hot_spots.hpp"
 
 #include <nlohmann/json.hpp>
@@ -104,6 +105,26 @@ json cu_rows(const HotSpots& spots) {
     return rows;
 }
 
+/// By agent; engines as lists of CUs, each its latency, or null without instruction detail.
+json heat_map_json(const HotSpots& spots) {
+    json maps = json::array();
+    for (const HeatMap& map : heat_maps(spots)) {
+        json engines = json::array();
+        for (const auto& engine : map.engines) {
+            json row = json::array();
+            for (const HeatCell& cell : engine)
+                row.push_back(cell.latency ? json(*cell.latency) : json());
+            engines.push_back(std::move(row));
+        }
+        maps.push_back({{"agent", map.agent},
+                        {"unit", map.is_wgp ? "wgp" : "cu"},
+                        {"covered", map.covered},
+                        {"total", map.total},
+                        {"latency", std::move(engines)}});
+    }
+    return maps;
+}
+
 json summary(const HotSpots& spots) {
     json objects = json::array();
     for (const ObjectRow& row : spots.objects)
@@ -166,6 +187,7 @@ std::string to_json(const HotSpots& spots, View view) {
         break;
     case View::kCu:
         result["by"] = "cu";
+        result["heat_map"] = heat_map_json(spots);
         result["rows"] = cu_rows(spots);
         break;
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/units.hpp"
 #include "report/format.hpp"
+#include "report/heat_map.hpp"
 #include "report/hot_spots.hpp"
 #include "report/timing.hpp"
 
@@ -223,6 +224,8 @@ std::string to_text(const HotSpots& spots, View view, std::size_t rows) {
     case View::kWave:
         return text + wave_table(spots, rows);
     case View::kCu:
+        for (const HeatMap& map : heat_maps(spots))
+            text += "\n" + to_text(map);
         return text + cu_table(spots, rows);
     }
     return text;
