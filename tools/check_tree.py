@@ -31,6 +31,9 @@ HSA_ALLOWED = {'rocr', 'tool', 'soak'}
 LIBRARY = {'base', 'sqtt', 'code', 'pm4', 'decode', 'compat', 'capture', 'rocr', 'store', 'report'}
 ENDS_PROCESS = re.compile(r'\b(?:std::)?(?:abort|terminate|exit|_exit|quick_exit)\s*\(')
 PRINTS = re.compile(r'std::(?:cout|cerr)|\b(?:std::)?f?printf\s*\(|\bfmt::print\s*\(')
+# A condition, future or atomic that is waited for without a limit; HSA's and poll's "for ever".
+WAITS = re.compile(r'(?:\.|->)wait\s*\(\s*[^(),]*(?:,\s*\[[^\]]*\].*)?\)\s*;')
+FOR_EVER = re.compile(r'(?:wait\w*|poll)\s*\(.*(?:UINT64_MAX|~std::uint64_t\{0\}|,\s*-1\s*\))')
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SLEEPS = re.compile(r'sleep_for|sleep_until|\busleep\s*\(|\bnanosleep\s*\(')
 PRIVATE = re.compile(r'(?<![\w.])/(?:work|root|home)/')
@@ -65,10 +68,13 @@ def check_source(path, text, found):
                 found.append(f'{at}: public headers include no third party')
             if parts[0] == 'include' and bracket == '"':
                 found.append(f'{at}: public headers include <wavetap/…> or the standard library only')
-        if folder in LIBRARY and not is_test:
+        if folder in ('capture', 'rocr', 'tool') and not is_test and \
+                (WAITS.search(line) or FOR_EVER.search(line)):
+            found.append(f'{at}: no wait without a deadline')
+        if (folder in LIBRARY or folder == 'tool') and not is_test:
             if ENDS_PROCESS.search(line):
                 found.append(f'{at}: library code never ends its process')
-            if PRINTS.search(line):
+            if folder in LIBRARY and PRINTS.search(line):
                 found.append(f'{at}: library code never prints')
         if folder and folder != 'softgpu' and not is_test and SLEEPS.search(line):
             found.append(f'{at}: no sleeping; wait for a condition with a deadline')

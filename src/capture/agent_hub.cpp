@@ -301,6 +301,13 @@ Result<RunSummary> AgentHub::stop(std::uint64_t run) {
     }
     if (core.in_stream_handler()) return deadlock_error("stop");
     MutexLock lock(core.mutex);
+    // A hub that closes stops and delivers the run itself: also then no callback comes after this.
+    if (core.owner_run == run && core.closing)
+        core.answered.wait_until(core.mutex,
+                                 core.clock.deadline_after(core.options.engine.limits.request),
+                                 [&]() WAVETAP_REQUIRES(core.mutex) {
+                                     return core.owner_run != run || core.thread_ended;
+                                 });
     if (core.owner_run != run || core.closing)
         return Error{ErrorCode::kWrongState, "this run is over", "", ""};
     HubRequest* asked = core.acquire();

@@ -65,10 +65,7 @@ void carry_out(std::span<AgentHub* const> hubs, const std::shared_ptr<Work>& wor
     for (std::size_t i = 0; i < hubs.size(); ++i) {
         if (i == own) continue;
         const auto posted = hubs[i]->post([work, step, i] { step(*work, i); });
-        if (posted) continue;
-        RunningTrace none;
-        (void)work->begin(i, none); // the hub is closed: its run, if any, ends with it
-        work->finish(i, {}, posted.error());
+        if (!posted) step(*work, i); // the hub is closing: it answers from any thread
     }
     MutexLock lock(work->mutex);
     const TimePoint deadline = hubs[0]->clock().deadline_after(hubs[0]->limits().request);

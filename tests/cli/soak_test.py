@@ -168,6 +168,39 @@ class Quick(SoakTest):
         result = self.call('health', 'trace')
         self.assertIn('overrun', result.stdout)
 
+    def check_apart(self, answer, contexts, words):
+        """Shared resources carry every context; resources of each context's own do not."""
+        self.assertTrue(answer['good'])
+        self.assertEqual(answer['driver']['queues_by_owner']['wavetap'], 1)
+        apart = answer['no_sharing']
+        self.assertFalse(apart['good'])
+        self.assertGreater(apart['captured'], 2)
+        self.assertLess(apart['captured'], contexts)
+        self.assertEqual(apart['captured'] + apart['refused'], contexts)
+        self.assertEqual(len(apart['refusals']), apart['refused'])
+        for words_of_one in apart['refusals']:
+            self.assertRegex(words_of_one, r'^context [0-9]+ did not start: ' + words)
+        # Gone again: no queue and no byte is left behind by the many.
+        self.assertEqual((apart['driver']['queues_live'], apart['driver']['vram_bytes']), (0, 0))
+        return apart
+
+    def test_no_sharing_runs_out_of_queues(self):
+        answer = self.soak('--contexts', '40', '--buffer', '1MiB', '--app-queues', '10', '--no-sharing',
+                           env={'WAVETAP_SOFTGPU_QUEUES': '20'}, status=1)
+        apart = self.check_apart(answer, 40, r'.*queue')
+        self.assertEqual(apart['driver']['queues_by_owner']['wavetap'], apart['captured'])
+        self.assertEqual(apart['driver']['queues_peak'], 20)
+
+    def test_no_sharing_runs_out_of_memory(self):
+        answer = self.soak('--contexts', '24', '--buffer', '16MiB,8MiB', '--app-queues', '2', '--no-sharing',
+                           env={'WAVETAP_SOFTGPU_HBM': '128MiB'}, status=1)
+        self.check_apart(answer, 24, r'.*memory')
+
+    def test_no_sharing_with_room_for_all(self):
+        answer = self.soak('--contexts', '3', '--buffer', '1MiB', '--app-queues', '1', '--no-sharing')
+        self.assertEqual((answer['no_sharing']['captured'], answer['no_sharing']['refusals']), (3, []))
+        self.assertEqual(answer['no_sharing']['driver']['queues_by_owner']['wavetap'], 3)
+
     def test_verify_agrees_and_some_contexts_have_no_instructions(self):
         answer = self.soak('--contexts', '9', '--buffer', '1MiB', '--app-queues', '3')
         result = self.call('verify', 'trace')
@@ -204,6 +237,7 @@ class Quick(SoakTest):
                                (('--window', '0'), '--window'),
                                (('--contexts', '100000', '--window', '1000000'), 'more than 100000000'),
                                (('--gpu', 'soft:gfx90a,gfx90a', '--agents', '2'), 'several chips'),
+                               (('--no-sharing', '--mode', 'dispatch'), 'in device mode only'),
                                (('--agents', '17'), '17 is outside 1..16 (--agents)'),
                                (('--gpu', 'gfx9999'), 'gfx9999')):
             with self.subTest(options=options):
@@ -217,6 +251,36 @@ class Quick(SoakTest):
         self.assertEqual(json.loads(result.stdout)['captured'], 2)
         self.assertIn('soak: good: 2/2 contexts captured', result.stderr)
         self.assertEqual(os.listdir(self.folder), ['wavetap-soak-1'])
+
+
+class Sweep(SoakTest):
+    """A whole GPU, one context for each compute unit, over repeated launches of one kernel."""
+
+    def record(self, sweep, launches, *options, groups=128):
+        program = os.path.join(os.path.dirname(self.wavetap), 'wavetap-soak-program')
+        self.check(self.call('record', '--gpu', 'soft:gfx90a', '--sweep', sweep, *options, '--buffer', '1MiB',
+                             '--truth', '--force', '-o', 'trace', '--', program, '2', str(launches),
+                             '1', '1', str(groups)), 0)
+        report = json.loads(self.call('report', 'trace', '--by', 'cu', '--json').stdout)
+        return report['heat_map'][0], self.call('report', 'trace', '--by', 'cu').stdout
+
+    def test_every_cu(self):
+        heat, text = self.record('cu,se', 110, '--mode', 'device', '--window', '1')
+        self.check(self.call('verify', 'trace'), 0)
+        self.assertEqual((heat['covered'], heat['total'], heat['unit']), (110, 110, 'cu'))
+        self.assertIn('agent 0 (gfx90a): 110/110 CUs with instruction detail', text)
+        self.assertEqual(len(heat['latency']), 8)
+        cells = [cell for engine in heat['latency'] for cell in engine]
+        # 8 engines of 14 places, of which 2 are fused off.
+        self.assertEqual((len(cells), sum(cell is not None for cell in cells)), (112, 110))
+        self.assertTrue(all(cell > 0 for cell in cells if cell is not None))
+        self.assertEqual(len([line for line in text.splitlines() if line.startswith('  SE')]), 8)
+
+    def test_cut_short(self):
+        # A turn lasts two launches.
+        heat, text = self.record('cu,se', 20)
+        self.assertEqual((heat['covered'], heat['total']), (10, 110))
+        self.assertIn(': 10/110 CUs with instruction detail', text)
 
 
 class Long(SoakTest):
@@ -255,6 +319,21 @@ class Long(SoakTest):
                            '--stream-engines', '--app-queues', '10')
         self.check_streaming(answer, 8, 2 * MIB)
 
+    def test_four_hundred_contexts_apart(self):
+        answer = self.soak('--contexts', '400', *self.LARGE, '--no-sharing', env=self.LIMITS, status=1)
+        apart = answer['no_sharing']
+        self.assertTrue(answer['good'])
+        # 128 queues, 100 of the application: the runtime's own and these are all there is.
+        self.assertLess(apart['captured'], 28)
+        self.assertRegex(apart['refusals'][0], 'queue')
+        many_queues = dict(self.LIMITS, WAVETAP_SOFTGPU_QUEUES='1000')
+        answer = self.soak('--contexts', '400', *self.LARGE, '--no-sharing', env=many_queues, status=1)
+        apart = answer['no_sharing']
+        self.assertTrue(answer['good'])
+        # 64 GiB hold at most 85 contexts of 1 GiB and 512 MiB by turns.
+        self.assertLess(apart['captured'], 90)
+        self.assertRegex(apart['refusals'][0], 'memory')
+
     def test_two_thousand_contexts(self):
         few = self.soak('--contexts', '8', *self.LARGE, env=self.LIMITS)
         many = self.soak('--contexts', '2000', *self.LARGE, env=self.LIMITS)
@@ -264,5 +343,6 @@ class Long(SoakTest):
 
 
 if __name__ == '__main__':
-    del globals()['Long' if SIZE == 'quick' else 'Quick']
+    for name in ['Long'] if SIZE == 'quick' else ['Quick', 'Sweep']:
+        del globals()[name]
     support.main()

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// Calls of ROCr that can be made to fail. Those that give something back fail without doing it.
+enum FaultKind {
+    kFaultQueueCreate,
+    kFaultSignalCreate,
+    kFaultAllocate,
+    kFaultAllowAccess,
+    kFaultCopy,
+    kFaultQueueDestroy,
+    kFaultSignalDestroy,
+    kFaultFree,
+    kFaultKinds
+};
