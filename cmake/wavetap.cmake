@@ -51,6 +51,11 @@ function(wavetap_flags target)
     target_compile_options(${target} PRIVATE -fsanitize=address,undefined
                            -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=address,undefined)
+    # The fuzzer sees what an input reaches, in libraries too.
+    if(WAVETAP_FUZZ)
+      target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+      target_link_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    endif()
   elseif(WAVETAP_SANITIZE STREQUAL "thread")
     target_compile_options(${target} PRIVATE -fsanitize=thread -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=thread)

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <vector>
 
-// Gives every file below the folders named on the command line to a fuzz target, and each of its
-// prefixes, so that every cut of the corpus is tried too.
+// Gives every file below the folders named on the command line to a fuzz target, and its prefixes
+// (each one of small files, 1024 of large ones), so that cuts of the corpus are tried too.
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -20,7 +20,9 @@ int main(int argc, char** argv) {
             std::ifstream file(entry.path(), std::ios::binary);
             const std::vector<char> chars{std::istreambuf_iterator<char>(file), {}};
             ++files;
-            for (std::size_t size = 0; size <= chars.size(); ++size, ++inputs) {
+            const std::size_t step = chars.size() / 1024 + 1;
+            for (std::size_t size = chars.size() % step; size <= chars.size();
+                 size += step, ++inputs) {
                 // An own block of the exact size, so that a sanitizer sees any byte too many.
                 const std::vector<std::uint8_t> bytes(
                     chars.begin(), chars.begin() + static_cast<std::ptrdiff_t>(size));

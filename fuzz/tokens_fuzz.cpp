@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
+#include "fuzz/check.hpp"
 #include "sqtt/fast_reader.hpp"
 #include "sqtt/reader.hpp"
 
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 
 // The first byte chooses the generation. The two readers must agree on every token, always
@@ -12,11 +12,9 @@
 
 namespace {
 
-using namespace wavetap::sqtt;
+using wavetap::fuzz::check;
 
-void check(bool good) {
-    if (!good) std::abort();
-}
+using namespace wavetap::sqtt;
 
 TokenBits rebuild(const Token& token, const TokenRow& row) {
     TokenBits bits{row.pattern, 0};

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "decode/cut.hpp"
+#include "decode/decoder.hpp"
+#include "fuzz/check.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+// The first byte chooses the header, two more where to cut, the rest is the stream. What a scan finds
+// equals what a decode finds, a stream scanned in two chunks equals the whole, and every cut decodes.
+
+namespace {
+
+using wavetap::fuzz::check;
+
+using namespace wavetap;
+
+class CountingSink final : public decode::RecordSink {
+  public:
+    explicit CountingSink(bool with_time) : with_time_(with_time) {}
+    void dispatch(const decode::DispatchRecord& record) override { add(record.time, 1); }
+    void event(const decode::EventRecord& record) override {
+        add(record.time, 2 + static_cast<std::uint64_t>(record.kind));
+    }
+    void code_object(const decode::CodeObjectEvent& record) override {
+        add(record.time, record.id);
+    }
+    void add(std::uint64_t time, std::uint64_t what) {
+        sum = sum * 0x9E3779B97F4A7C15ULL + (with_time_ ? time * 31 : 0) + what;
+        ++count;
+    }
+    std::uint64_t sum = 0, count = 0;
+
+  private:
+    bool with_time_;
+};
+
+void scan_in_chunks(const std::vector<std::byte>& bytes, const sqtt::Header& header,
+                    std::size_t middle) {
+    const auto fresh = [&header] {
+        decode::ScanState state;
+        state.header = header;
+        return state;
+    };
+    // A reset of gfx9 takes its time from a token that may lie in the next chunk.
+    const bool with_time = header.generation != sqtt::Generation::kGfx9;
+    CountingSink whole(with_time), parts(with_time);
+    decode::ScanState one = fresh(), two = fresh();
+    decode::scan_chunk(one, bytes, true, whole);
+    const std::span all(bytes);
+    decode::scan_chunk(two, all.first(middle), true, parts);
+    decode::scan_chunk(two, all.subspan(middle), false, parts);
+    check(!with_time || one.time == two.time);
+    check(whole.count == parts.count && whole.sum == parts.sum);
+    check(one.live.size() == two.live.size());
+}
+
+void decode_cut(const Result<decode::Cut>& cut, const std::vector<std::byte>& bytes) {
+    if (!cut) {
+        check(!cut.error().message.empty());
+        return;
+    }
+    check(cut->begin_bits < cut->end_bits && cut->end_bits <= bytes.size() * 8);
+    const auto records = decode::decode_blob(cut->bytes, {});
+    check(records.has_value());
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static constexpr std::uint64_t kHeaders[] = {0x00000000000FC011, 0x0000000000000091,
+                                                 0x0000000000000111, 0x0000000068900191,
+                                                 0x0913100868700211, 0x0800000000000291};
+    if (size < 3) return 0;
+    std::vector<std::byte> bytes(8 + size - 3);
+    std::memcpy(bytes.data(), &kHeaders[data[0] % 6], 8);
+    if (size > 3) std::memcpy(bytes.data() + 8, data + 3, size - 3);
+
+    const auto records = decode::decode_blob(bytes, {});
+    const auto scan = decode::scan_blob(bytes, {});
+    check(records.has_value() && scan.has_value());
+    check(records->dispatches.size() == scan->dispatches.size());
+    check(records->events.size() == scan->events.size());
+    check(records->code_objects.size() == scan->code_objects.size());
+    check(records->last_time == scan->last_time);
+    for (std::size_t i = 0; i < scan->events.size(); ++i)
+        check(records->events[i].time == scan->events[i].time &&
+              records->events[i].offset_bytes == scan->events[i].offset_bytes);
+
+    const std::size_t middle = 8 + (bytes.size() - 8) * data[1] / 256;
+    scan_in_chunks(bytes, scan->header, middle);
+    const std::uint64_t begin = scan->last_time * data[1] / 256;
+    decode_cut(decode::cut_window(bytes, begin, begin + 1 + scan->last_time * data[2] / 256, {}),
+               bytes);
+    if (!scan->dispatches.empty())
+        decode_cut(decode::cut_dispatch(bytes, data[2] % scan->dispatches.size(), {}), bytes);
+    (void)decode::cut_range(bytes, std::uint64_t{data[1]} * 4, std::uint64_t{data[2]} * 4 + 64, {});
+    return 0;
+}
