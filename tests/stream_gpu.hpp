@@ -48,8 +48,8 @@ struct StreamGpu {
     std::atomic<std::uint64_t> calls{0};
     std::atomic<std::uint64_t> most_bytes{~std::uint64_t{0}}; ///< that an engine writes in all
 
-    double ns = 0;          ///< model time
-    double disarmed_ns = 0; ///< of it, while no unit was on
+    std::atomic<double> ns{0}; ///< model time; a delivery thread may ask the clock
+    double disarmed_ns = 0;    ///< of it, while no unit was on
     softgpu::SpaceForTest space;
     softgpu::Memory memory{space};
     std::array<std::unique_ptr<softgpu::ThreadTraceUnit>, kEngines> units;
