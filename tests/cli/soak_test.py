@@ -98,21 +98,24 @@ class SoakTest(support.WavetapTest):
         for name in ('output_bytes', 'staging_bytes', 'control_bytes', 'threads', 'queues_created'):
             self.assertEqual(once['agents'][0][name], again['agents'][0][name], name)
 
-    def check_agents(self, answer, agents, contexts, app_queues, largest):
-        """Contexts dealt out to agents: each has one queue and one slot, by the driver's count too."""
+    def check_agents(self, answer, agents, contexts, app_queues, largest, mode='device'):
+        """Contexts dealt out to agents: each has one slot, and in device mode one queue, by the driver's
+        count too."""
+        # In dispatch mode a trace is one launch, and two launches are a turn.
+        queues, runs = (0, 2) if mode == 'dispatch' else (1, 1)
         self.assertEqual((answer['good'], answer['captured'], answer['verify_failed']),
                          (True, contexts, 0))
         self.assertEqual([c['agent'] for c in answer['contexts']],
                          [i % agents for i in range(contexts)])
-        self.assertEqual([c['runs'] for c in answer['contexts']], [1] * contexts)
+        self.assertEqual([c['runs'] for c in answer['contexts']], [runs] * contexts)
         self.assertEqual(len(answer['agents']), agents)
         for agent, driver in zip(answer['agents'], answer['driver']['agents']):
             self.assertEqual((agent['contexts'], agent['queues_created'], agent['output_slots']),
-                             (contexts // agents, 1, 1))
-            self.assertEqual((agent['runs'], agent['refused'], agent['gaps']), (contexts // agents, 0, 0))
+                             (contexts // agents, queues, 1))
+            self.assertEqual((agent['runs'], agent['refused'], agent['gaps']), (contexts // agents * runs, 0, 0))
             self.assertGreaterEqual(agent['output_bytes'], largest)
             self.assertLessEqual(agent['output_bytes'], largest + SLACK_PER_SLOT)
-            self.assertEqual(driver['queues_by_owner']['wavetap'], 1)
+            self.assertEqual(driver['queues_by_owner']['wavetap'], queues)
             self.assertEqual(driver['queues_by_owner']['application'], app_queues)
             self.assertEqual((driver['queues_live'], driver['vram_bytes']), (0, 0))
             self.assertGreaterEqual(driver['vram_peak_bytes'], largest)
@@ -152,6 +155,11 @@ class Quick(SoakTest):
     def test_four_agents(self):
         answer = self.soak('--agents', '4', '--contexts', '40', '--buffer', '2MiB,1MiB', '--app-queues', '5')
         self.check_agents(answer, 4, 40, 5, 2 * MIB)
+
+    def test_four_agents_in_dispatch_mode(self):
+        answer = self.soak('--agents', '4', '--contexts', '40', '--buffer', '2MiB,1MiB', '--app-queues', '5',
+                           '--mode', 'dispatch')
+        self.check_agents(answer, 4, 40, 5, 2 * MIB, 'dispatch')
 
     def test_forty_contexts_and_three_rotations_in_dispatch_mode(self):
         once = self.soak(*self.FORTY, '--mode', 'dispatch')
@@ -298,6 +306,9 @@ class Long(SoakTest):
     def test_four_hundred_contexts_on_four_agents(self):
         answer = self.soak('--agents', '4', '--contexts', '400', *self.LARGE, env=self.LIMITS)
         self.check_agents(answer, 4, 400, 100, GIB)
+        answer = self.soak('--agents', '4', '--contexts', '400', *self.LARGE, '--mode', 'dispatch',
+                           env=self.LIMITS)
+        self.check_agents(answer, 4, 400, 100, GIB, 'dispatch')
 
     def test_four_hundred_contexts_and_three_rotations_in_dispatch_mode(self):
         once = self.soak('--contexts', '400', *self.LARGE, '--mode', 'dispatch', env=self.LIMITS)
