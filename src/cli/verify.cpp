@@ -36,6 +36,12 @@ constexpr ArmedInterval kNothing{kNever, kNever, kNever, 0};
 using store::Segment;
 using store::segments_of;
 
+/// The rest of the segment was written by the hardware and never reached the folder: the process was
+/// killed between two chunks, or the bytes could not be fetched. What came later counts as dropped.
+bool broke_off(const Segment& segment) {
+    return !segment.back()->end || segment.back()->lost;
+}
+
 class ProcessVerifier {
   public:
     ProcessVerifier(const store::ProcessTrace& process, const softgpu::Truth& truth,
@@ -212,7 +218,11 @@ void ProcessVerifier::verify_engine(Agent& agent, const MatchedRun& run, std::ui
     for (std::size_t i = 0; i < std::max(segments.size(), intervals.size()); ++i) {
         std::optional<decode::BlobRecords> records;
         if (i < segments.size()) records = decode(agent, run, se, segments[i]);
-        compare(agent, run, se, i < intervals.size() ? intervals[i] : kNothing, records);
+        ArmedInterval interval = i < intervals.size() ? intervals[i] : kNothing;
+        if (records && records->clock_base && broke_off(segments[i]))
+            interval.first_drop =
+                std::min(interval.first_drop, *records->clock_base + records->last_time);
+        compare(agent, run, se, interval, records);
     }
 }
 

@@ -350,6 +350,43 @@ TEST(VerifyClassesTest, DroppedRange_OnlyWavesBeforeAreExpected) {
     EXPECT_TRUE(report.good()) << verify_text(report);
 }
 
+TEST(VerifyClassesTest, SegmentThatBrokeOff_OnlyWavesBeforeItsLastTokenAreExpected) {
+    Trial trial;
+    trial.scene.add_wave(1, 0, 0, 15000);
+    trial.decode_all();
+    decode::BlobRecords& records = trial.records[{0, 0}];
+    records.last_time = 14000 - 10000;
+    std::erase_if(records.waves,
+                  [](const decode::WaveRecord& wave) { return wave.start + 10000 > 14000; });
+    EXPECT_EQ(trial.verify().contexts[0].waves.missing, 1U) << "the segment says it is whole";
+    for (const bool lost : {false, true}) {
+        trial.scene.process.runs[0].chunks[0].end = lost;
+        trial.scene.process.runs[0].chunks[0].lost = lost;
+        const VerifyReport report = trial.verify();
+        EXPECT_TRUE(report.good()) << verify_text(report);
+        EXPECT_EQ(report.contexts[0].waves.expected, 16U);
+        EXPECT_EQ(report.contexts[0].apart.dropped, 1U);
+    }
+}
+
+TEST(VerifyClassesTest, KilledWhileArmed_OpenWavesAreNotInTheLog) {
+    Trial trial;
+    decode::WaveRecord open;
+    open.cu = 9;
+    open.start = 9000;
+    open.complete = false;
+    trial.records[{1, 0}].waves.push_back(open);
+    EXPECT_EQ(trial.verify().contexts[1].waves.extra, 1U);
+    auto& events = trial.scene.truth.trace_events;
+    ASSERT_EQ(events.back().kind, Kind::kDisarm);
+    events.pop_back(); // of run 1
+    VerifyReport report = trial.verify();
+    EXPECT_TRUE(report.good()) << verify_text(report);
+    EXPECT_EQ(report.contexts[1].apart.open_at_end, 1U);
+    trial.records[{1, 0}].waves.back().complete = true;
+    EXPECT_EQ(trial.verify().contexts[1].waves.extra, 1U) << "a wave that ended is in the log";
+}
+
 TEST(VerifyClassesTest, RuntimeKernel_OccupancyIsCompared) {
     Trial trial;
     trial.scene.add_wave(1, 0, 5, 15000, 400, kRuntimeKernel);
