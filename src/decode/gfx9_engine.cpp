@@ -258,7 +258,10 @@ void Gfx9Engine::take_rest(const Token& token) {
         break;
     case TokenType::kTimestamp:
         // It was applied at the reset, and moves the clock no further.
-        if (token.offset_bits == claimed_) move_clock(0 - clocks_of(token));
+        if (token.offset_bits == claimed_) {
+            constexpr auto kDelta = sqtt::row_of(sqtt::kGfx9Rows, TokenType::kTimestamp).delta;
+            move_clock(0 - kUnit * sqtt::extract(token.bits, kDelta));
+        }
         break;
     case TokenType::kReg:
         reg(token, at);

@@ -230,6 +230,19 @@ TEST(Robustness, LossInTheMiddleKeepsOccupancyAndIsLocated) {
     EXPECT_TRUE(located);
 }
 
+// A reset of 80 units, then its timestamp, which has its own delta bit set: that moves nothing.
+TEST(Robustness, ATimestampThatAResetUsedMovesTheClockNoFurther) {
+    Bytes bytes = with_header(sqtt::Gfx9Header{}.encode());
+    for (const unsigned value : {0x00, 0x25, 0x31, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00})
+        bytes.push_back(static_cast<std::byte>(value));
+    for (const std::size_t padding : {0, 1000}) { // the end of a stream is read another way
+        bytes.resize(bytes.size() + padding);
+        const auto records = decode_blob(bytes, {});
+        ASSERT_TRUE(records);
+        EXPECT_EQ(records->last_time, 316U) << padding;
+    }
+}
+
 TEST(Robustness, LossAtTheEndIsLocated) {
     VectorSink sink;
     sqtt::Gfx9Writer writer(sink);
