@@ -10,7 +10,10 @@ install(TARGETS wavetap RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET wavetap_soak_program)
   install(TARGETS wavetap_soak_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-install(TARGETS wavetap_shared EXPORT wavetapTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set_target_properties(wavetap_decode_shared PROPERTIES EXPORT_NAME decode)
+target_include_directories(wavetap_decode_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+install(TARGETS wavetap_shared wavetap_decode_shared EXPORT wavetapTargets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS wavetap_tool_library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS wavetap_compat_library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/wavetap/compat)
 foreach(library wavetap-softgpu wavetap-softgpu-engine)
@@ -40,6 +43,17 @@ Version: @PROJECT_VERSION@
 Libs: -L\${libdir} -lwavetap
 Cflags: -I\${includedir}
 ")
+file(WRITE ${CMAKE_BINARY_DIR}/wavetap-decode.pc.in
+"prefix=@CMAKE_INSTALL_PREFIX@
+libdir=\${prefix}/@CMAKE_INSTALL_LIBDIR@
+includedir=\${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
+
+Name: wavetap-decode
+Description: Decoding thread traces (ATT, SQTT) of AMD GPUs
+Version: @PROJECT_VERSION@
+Libs: -L\${libdir} -lwavetap-decode
+Cflags: -I\${includedir}
+")
 # At install time, so that `cmake --install --prefix` is honoured.
 install(CODE "
   set(PROJECT_VERSION \"${PROJECT_VERSION}\")
@@ -48,4 +62,6 @@ install(CODE "
   set(CMAKE_INSTALL_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
   configure_file(\"${CMAKE_BINARY_DIR}/wavetap.pc.in\"
                  \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig/wavetap.pc\" @ONLY)
+  configure_file(\"${CMAKE_BINARY_DIR}/wavetap-decode.pc.in\"
+                 \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig/wavetap-decode.pc\" @ONLY)
 ")

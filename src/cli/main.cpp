@@ -89,6 +89,7 @@ int run(std::vector<std::string> arguments) {
     add_verify(app, session);
     add_report(app, session);
     add_decode(app, session);
+    add_export(app, session);
     add_soak(app, session);
 
     if (arguments.empty()) return usage_error(app, "no command given");

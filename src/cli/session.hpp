@@ -54,5 +54,6 @@ void add_verify(CLI::App& app, Session& session);
 void add_soak(CLI::App& app, Session& session);
 void add_report(CLI::App& app, Session& session);
 void add_decode(CLI::App& app, Session& session);
+void add_export(CLI::App& app, Session& session);
 
 } // namespace wavetap::cli

@@ -10,7 +10,7 @@ import subprocess
 import support
 
 SOFT = ('--gpu', 'soft:gfx90a')
-COMMANDS = ('doctor', 'run', 'env', 'record', 'health', 'verify', 'report', 'decode', 'soak')
+COMMANDS = ('doctor', 'run', 'env', 'record', 'health', 'verify', 'report', 'decode', 'export', 'soak')
 
 
 class Help(support.WavetapTest):

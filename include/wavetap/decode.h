@@ -1,0 +1,256 @@
+/* SPDX-FileCopyrightText: 2026 The wavetap authors */
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/**
+ * \file decode.h
+ * Decoding thread traces (ATT, SQTT) of AMD GPUs: the C interface of libwavetap-decode.so. It needs
+ * no GPU, no ROCm and no libwavetap.so (which in turn needs no LLVM).
+ *
+ *     wavetap_decoder* decoder;
+ *     wavetap_decoder_create(NULL, &decoder);
+ *     wavetap_decoder_load_code(decoder, 1, 0x7f0000001000, elf, elf_bytes);
+ *     wavetap_decode_handlers handlers = {.size = sizeof handlers, .wave = on_wave};
+ *     if (wavetap_decoder_decode(decoder, blob, blob_bytes, &handlers, user) != WAVETAP_STATUS_SUCCESS)
+ *         puts(wavetap_decode_last_error());
+ *     wavetap_decoder_destroy(decoder);
+ *
+ * A *blob* is what one shader engine wrote; gfx9 blobs begin with the eight-byte software header.
+ * Times are shader clocks since the blob's first token.
+ *
+ * Threads: any number of decoders and scanners may be used at once, each by one thread at a time.
+ * Handlers are called by the thread that decodes, before the function returns; they may call this
+ * interface for other decoders, not for the one that is decoding. There is no global state but the
+ * error text, which is the calling thread's own.
+ *
+ * Errors: nothing here prints, ends the process or throws; handlers must not throw either. Damaged
+ * traces decode as far as they make sense and are told by diagnostics; only an unknown header is an
+ * error. A null pointer where one is required is WAVETAP_STATUS_INVALID_ARGUMENT.
+ *
+ * Memory: handles are opaque. What is handed in is read during the call (code objects are copied);
+ * what a handler gets is valid during its call. Beside that, a decode needs memory for the waves that
+ * are open and the code they run through, whatever the length of the trace.
+ *
+ * ABI: the handler table starts with its size, set by the caller; newer libraries accept older sizes.
+ * The layouts of records are fixed within a SONAME.
+ */
+
+#include <wavetap/wavetap.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What the calling thread's last failed call had to say, in one line; "" before the first. */
+WAVETAP_API const char* wavetap_decode_last_error(void);
+/** WAVETAP_VERSION_MAJOR << 16 | WAVETAP_VERSION_MINOR of the library. */
+WAVETAP_API uint32_t wavetap_decode_version(void);
+
+/** A program counter. */
+typedef struct wavetap_pc {
+    uint64_t absolute;    /**< 0 = not known */
+    uint64_t elf_address; /**< in the code object, if there is one */
+    uint64_t code_object; /**< its id; 0 = none covers the address */
+} wavetap_pc;
+
+/** Which unit an instruction went to. Values are stable. */
+typedef enum wavetap_category {
+    WAVETAP_CATEGORY_SMEM = 0,
+    WAVETAP_CATEGORY_SALU = 1,
+    WAVETAP_CATEGORY_VMEM = 2,
+    WAVETAP_CATEGORY_FLAT = 3,
+    WAVETAP_CATEGORY_LDS = 4,
+    WAVETAP_CATEGORY_VALU = 5,
+    WAVETAP_CATEGORY_JUMP = 6,  /**< a branch that was taken */
+    WAVETAP_CATEGORY_NEXT = 7,  /**< one that was not */
+    WAVETAP_CATEGORY_IMMED = 8, /**< done by the wave itself: waits, s_nop, barriers */
+    WAVETAP_CATEGORY_TRAP = 9,  /**< the wave was in a trap or saved */
+    WAVETAP_CATEGORY_MSG = 10,
+    WAVETAP_CATEGORY_BVH = 11
+} wavetap_category;
+/** "SMEM", …; never null, static storage. */
+WAVETAP_API const char* wavetap_category_name(wavetap_category category);
+
+/** One executed instruction. */
+typedef struct wavetap_instruction {
+    uint64_t time;     /**< first attempt to issue; time + stall = the clock of issue */
+    uint32_t duration; /**< stall and issue (gfx9) or execution (later) */
+    uint32_t stall;
+    wavetap_pc pc;
+    uint32_t category; /**< a wavetap_category */
+    uint32_t reserved;
+} wavetap_instruction;
+
+/** What a wave did for a while. Values are stable. */
+typedef enum wavetap_wave_state {
+    WAVETAP_WAVE_EMPTY = 0,
+    WAVETAP_WAVE_IDLE = 1,
+    WAVETAP_WAVE_EXEC = 2,
+    WAVETAP_WAVE_WAIT = 3,
+    WAVETAP_WAVE_STALL = 4
+} wavetap_wave_state;
+
+/** A piece of a wave's life; pieces follow each other from its start. */
+typedef struct wavetap_timeline_piece {
+    uint64_t clocks;
+    uint32_t state; /**< a wavetap_wave_state */
+    uint32_t reserved;
+} wavetap_timeline_piece;
+
+enum {
+    WAVETAP_WAVE_COMPLETE = 1,   /**< its end was seen */
+    WAVETAP_WAVE_START_SEEN = 2, /**< else it ran before the trace began */
+    WAVETAP_WAVE_ON_TARGET = 4,  /**< where instruction detail is recorded */
+    WAVETAP_WAVE_STITCHED = 8    /**< every instruction has its program counter */
+};
+
+/** A wave, told when it ends (or when the trace does). */
+typedef struct wavetap_wave {
+    uint64_t start, end;
+    wavetap_pc entry; /**< where its kernel begins */
+    uint8_t sa;       /**< shader array */
+    uint8_t cu;       /**< gfx9: CU; later: WGP */
+    uint8_t simd, slot;
+    uint8_t me, pipe; /**< of the queue */
+    uint8_t contexts; /**< context saves and restores */
+    uint8_t workgroup;
+    uint32_t flags;               /**< WAVETAP_WAVE_… */
+    uint32_t lines_without_token; /**< lines of code that had to be stepped over */
+    const wavetap_instruction* instructions;
+    size_t instruction_count;
+    const wavetap_timeline_piece* timeline;
+    size_t timeline_count;
+} wavetap_wave;
+
+/** A kernel launch, as the registers tell it. */
+typedef struct wavetap_dispatch {
+    uint64_t time;
+    wavetap_pc entry;
+    uint32_t threads[3];   /**< of a work-group */
+    uint32_t rsrc1, rsrc2; /**< COMPUTE_PGM_RSRC1, 2 */
+    uint32_t me, pipe;
+    uint64_t packet_address; /**< of the AQL packet, 0 = not told */
+    uint64_t byte_offset;    /**< of its token in the blob or chunk */
+} wavetap_dispatch;
+
+/** Something that happened to the engine or the trace. */
+typedef struct wavetap_event {
+    uint64_t time;
+    const char* kind; /**< a stable word: "partial-flush", "packets-lost", "code-object-load", … */
+    uint64_t payload; /**< code objects: the id; cache flushes: the event's number */
+    uint64_t byte_offset;
+    uint32_t me, pipe;
+} wavetap_event;
+
+/** One kind of fault of a stream. */
+typedef struct wavetap_diagnostic {
+    const char* kind;     /**< a stable word: "packets-lost", "stitch-incomplete", … */
+    const char* severity; /**< "info", "data-loss" or "error" */
+    const char* advice;   /**< one sentence */
+    uint64_t count;
+    uint64_t first_byte_offset;
+    uint64_t first_time;
+} wavetap_diagnostic;
+
+/** Who is called; null members are left out. */
+typedef struct wavetap_decode_handlers {
+    size_t size; /**< sizeof(wavetap_decode_handlers) */
+    void (*wave)(const wavetap_wave* wave, void* user);
+    void (*dispatch)(const wavetap_dispatch* dispatch, void* user);
+    void (*event)(const wavetap_event* event, void* user);
+    /** A sample of the constant counter at a shader clock. */
+    void (*realtime)(uint64_t time, uint64_t counter, void* user);
+    void (*diagnostic)(const wavetap_diagnostic* diagnostic, void* user); /**< last */
+} wavetap_decode_handlers;
+
+/** Code objects, and how to decode. */
+typedef struct wavetap_decoder wavetap_decoder;
+
+/**
+ * \p gfx names the chip ("gfx90a") whose instructions are disassembled; null: that of the first code
+ * object. Errors: UNSUPPORTED (unknown chip), LIMIT.
+ */
+WAVETAP_API wavetap_status wavetap_decoder_create(const char* gfx, wavetap_decoder** decoder);
+/** Null is fine. */
+WAVETAP_API void wavetap_decoder_destroy(wavetap_decoder* decoder);
+/**
+ * An AMDGPU ELF file that was loaded at \p load_address (the address of ELF address 0). \p id is that
+ * of the stream's markers where it has some; any number but 0 otherwise. Errors: CORRUPT, UNSUPPORTED
+ * (no AMDGPU ELF), WRONG_STATE (the id is taken).
+ */
+WAVETAP_API wavetap_status wavetap_decoder_load_code(wavetap_decoder* decoder, uint64_t id,
+                                                     uint64_t load_address, const void* elf,
+                                                     size_t bytes);
+/** Errors: NOT_FOUND. */
+WAVETAP_API wavetap_status wavetap_decoder_unload_code(wavetap_decoder* decoder, uint64_t id);
+/**
+ * Decodes one blob. Without code objects waves have instructions without program counters. Errors:
+ * CORRUPT (no known header), UNSUPPORTED (no disassembler for the code's chip).
+ */
+WAVETAP_API wavetap_status wavetap_decoder_decode(wavetap_decoder* decoder, const void* blob,
+                                                  size_t bytes,
+                                                  const wavetap_decode_handlers* handlers,
+                                                  void* user);
+/** A decode whose bytes come in pieces. */
+typedef struct wavetap_stream wavetap_stream;
+
+/**
+ * Begins a stream that decodes with the code objects which \p decoder has now; it may not be changed
+ * or destroyed before the stream. Errors: as wavetap_decoder_decode().
+ */
+WAVETAP_API wavetap_status wavetap_stream_create(wavetap_decoder* decoder,
+                                                 const wavetap_decode_handlers* handlers,
+                                                 void* user, wavetap_stream** stream);
+/**
+ * The next bytes, any number of them; the first ones begin with the header. The records are those of
+ * wavetap_decoder_decode() for all bytes together, and come when what belongs to them is there: some
+ * during later calls. Errors: CORRUPT (no known header), WRONG_STATE (it was finished).
+ */
+WAVETAP_API wavetap_status wavetap_stream_feed(wavetap_stream* stream, const void* data,
+                                               size_t bytes);
+/** The end: the rest of the records, then diagnostics. Errors: CORRUPT (fewer than eight bytes came),
+ * WRONG_STATE (it was finished). */
+WAVETAP_API wavetap_status wavetap_stream_finish(wavetap_stream* stream);
+/** Without finish() the rest is dropped. Null is fine. */
+WAVETAP_API void wavetap_stream_destroy(wavetap_stream* stream);
+
+/**
+ * The instruction at \p elf_address of code object \p id, as text with a terminator. \p size: in, room
+ * of \p text; out, what the text needs. Errors: NOT_FOUND (no such object, or nothing there), LIMIT
+ * (it does not fit), UNSUPPORTED.
+ */
+WAVETAP_API wavetap_status wavetap_decoder_text(wavetap_decoder* decoder, uint64_t id,
+                                                uint64_t elf_address, char* text, size_t* size);
+
+/** The quick way through a stream that comes in chunks: dispatches and events, no waves. */
+typedef struct wavetap_scanner wavetap_scanner;
+
+/** Errors: LIMIT. */
+WAVETAP_API wavetap_status wavetap_scanner_create(wavetap_scanner** scanner);
+/** Null is fine. */
+WAVETAP_API void wavetap_scanner_destroy(wavetap_scanner* scanner);
+/**
+ * The next chunk; the first one begins with the header and has at least its eight bytes. Tokens may
+ * lie across chunks: one is told with the chunk that ends it, at byte 0. Uses dispatch, event and
+ * realtime of \p handlers. gfx9 times need the timestamp behind a time reset to be in the same chunk.
+ * Errors: CORRUPT (no known header; the next chunk may be a first one again).
+ */
+WAVETAP_API wavetap_status wavetap_scanner_feed(wavetap_scanner* scanner, const void* chunk,
+                                                size_t bytes,
+                                                const wavetap_decode_handlers* handlers,
+                                                void* user);
+
+/**
+ * Cuts dispatch \p index (from 0) out of a blob, as a blob that decodes alone with the same times
+ * (docs/cutting.md). \p size: in, room of \p out; out, what is needed. Errors: NOT_FOUND (fewer
+ * dispatches), LIMIT (it does not fit), CORRUPT.
+ */
+WAVETAP_API wavetap_status wavetap_decode_cut_dispatch(const void* blob, size_t bytes,
+                                                       uint64_t index, void* out, size_t* size);
+/** The same for the tokens of clocks [\p begin, \p end). */
+WAVETAP_API wavetap_status wavetap_decode_cut_window(const void* blob, size_t bytes, uint64_t begin,
+                                                     uint64_t end, void* out, size_t* size);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,428 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "code/code_object.hpp"
+#include "code/disassembler.hpp"
+#include "decode/cut.hpp"
+#include "decode/elf_source.hpp"
+#include "decode/stream.hpp"
+
+#include <wavetap/decode.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+using namespace wavetap;
+using namespace wavetap::decode;
+
+namespace {
+
+constexpr std::size_t kLongestError = 512;
+thread_local char t_last_error[kLongestError] = "";
+
+wavetap_status fail(wavetap_status status, const std::string& words) {
+    const std::size_t length = std::min(words.size(), kLongestError - 1);
+    std::memcpy(t_last_error, words.data(), length);
+    t_last_error[length] = '\0';
+    return status;
+}
+
+wavetap_status fail(const Error& error) {
+    wavetap_status status = WAVETAP_STATUS_INTERNAL;
+    switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+        status = WAVETAP_STATUS_INVALID_ARGUMENT;
+        break;
+    case ErrorCode::kNotFound:
+        status = WAVETAP_STATUS_NOT_FOUND;
+        break;
+    case ErrorCode::kCorrupt:
+        status = WAVETAP_STATUS_CORRUPT;
+        break;
+    case ErrorCode::kUnsupported:
+        status = WAVETAP_STATUS_UNSUPPORTED;
+        break;
+    case ErrorCode::kLimit:
+        status = WAVETAP_STATUS_LIMIT;
+        break;
+    default:
+        break;
+    }
+    return fail(status, to_string(error) + (error.hint.empty() ? "" : ": " + error.hint));
+}
+
+template <class Function> wavetap_status guarded(Function&& function) noexcept {
+    try {
+        return function();
+    } catch (const std::bad_alloc&) {
+        return WAVETAP_STATUS_LIMIT;
+    } catch (...) {
+        return WAVETAP_STATUS_INTERNAL;
+    }
+}
+
+wavetap_status null_argument() {
+    return fail(WAVETAP_STATUS_INVALID_ARGUMENT, "a pointer that is required is null");
+}
+
+std::span<const std::byte> span_of(const void* data, std::size_t bytes) {
+    return {static_cast<const std::byte*>(data), bytes};
+}
+
+/// The members that the caller's size covers.
+std::optional<wavetap_decode_handlers> handlers_of(const wavetap_decode_handlers* given) {
+    if (given == nullptr || given->size < sizeof given->size) return std::nullopt;
+    wavetap_decode_handlers handlers{};
+    std::memcpy(&handlers, given, std::min(given->size, sizeof handlers));
+    return handlers;
+}
+
+wavetap_pc pc_of(const Pc& pc) {
+    return {pc.absolute, pc.elf_address, pc.code_object};
+}
+
+/// Hands records to the caller.
+class HandlerSink final : public RecordSink {
+  public:
+    HandlerSink(const wavetap_decode_handlers& handlers, void* user, CodeMap* code)
+        : handlers_(handlers), user_(user), code_(code) {}
+
+    void wave(const WaveView& view) override {
+        if (handlers_.wave == nullptr || code_ == nullptr) return;
+        const WaveHead& head = view.head;
+        const InstructionList& list = view.instructions;
+        instructions_.resize(list.size());
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            wavetap_instruction& out = instructions_[i];
+            out = {};
+            out.time = list.times[i];
+            out.duration = list.durations[i];
+            out.stall = list.stalls[i];
+            out.category = list.categories[i];
+            if (i < view.has_pc.size() && view.has_pc[i] != 0)
+                out.pc = pc_of(code_->pc_of(view.pcs[i]));
+        }
+        timeline_.clear();
+        for (const TimelinePiece& piece : view.timeline)
+            timeline_.push_back({piece.clocks, static_cast<std::uint32_t>(piece.state), 0});
+        wavetap_wave out{};
+        out.start = head.start;
+        out.end = head.end;
+        out.entry = pc_of(code_->pc_of(
+            head.entry.object != 0 ? head.entry : code_->attribute_late(head.entry.address)));
+        out.sa = head.sa;
+        out.cu = head.cu;
+        out.simd = head.simd;
+        out.slot = head.slot;
+        out.me = head.me;
+        out.pipe = head.pipe;
+        out.contexts = head.contexts;
+        out.workgroup = head.workgroup;
+        const auto flag = [](bool set, unsigned bit) { return set ? bit : 0U; };
+        out.flags = flag(head.complete, WAVETAP_WAVE_COMPLETE) |
+                    flag(head.start_seen, WAVETAP_WAVE_START_SEEN) |
+                    flag(head.on_target, WAVETAP_WAVE_ON_TARGET) |
+                    flag(view.stitched, WAVETAP_WAVE_STITCHED);
+        out.lines_without_token = view.lines_without_token;
+        out.instructions = instructions_.data();
+        out.instruction_count = instructions_.size();
+        out.timeline = timeline_.data();
+        out.timeline_count = timeline_.size();
+        handlers_.wave(&out, user_);
+    }
+    void dispatch(const DispatchRecord& record) override {
+        if (handlers_.dispatch == nullptr) return;
+        wavetap_dispatch out{};
+        out.time = record.time;
+        out.entry = pc_of(record.entry);
+        std::copy(std::begin(record.threads), std::end(record.threads), std::begin(out.threads));
+        out.rsrc1 = record.rsrc1;
+        out.rsrc2 = record.rsrc2;
+        out.me = record.me;
+        out.pipe = record.pipe;
+        out.packet_address = record.packet_va;
+        out.byte_offset = record.offset_bytes;
+        handlers_.dispatch(&out, user_);
+    }
+    void event(const EventRecord& record) override {
+        if (handlers_.event == nullptr) return;
+        const wavetap_event out{record.time,    event_kind_name(record.kind),
+                                record.payload, record.offset_bytes,
+                                record.me,      record.pipe};
+        handlers_.event(&out, user_);
+    }
+    void realtime(const RealtimeRecord& record) override {
+        if (handlers_.realtime != nullptr) handlers_.realtime(record.time, record.counter, user_);
+    }
+
+  private:
+    wavetap_decode_handlers handlers_;
+    void* user_;
+    CodeMap* code_;
+    std::vector<wavetap_instruction> instructions_;
+    std::vector<wavetap_timeline_piece> timeline_;
+};
+
+wavetap_status give(const Result<Cut>& cut, void* out, std::size_t* size) {
+    if (!cut) return fail(cut.error());
+    const bool fits = out != nullptr && *size >= cut->bytes.size();
+    *size = cut->bytes.size();
+    if (!fits)
+        return fail(WAVETAP_STATUS_LIMIT, "the piece needs " + std::to_string(*size) + " bytes");
+    std::memcpy(out, cut->bytes.data(), cut->bytes.size());
+    return WAVETAP_STATUS_SUCCESS;
+}
+
+} // namespace
+
+struct wavetap_decoder {
+    struct Object {
+        std::uint64_t id;
+        std::uint64_t load_address;
+        std::unique_ptr<code::CodeObject> object;
+    };
+    std::string gfx;
+    std::vector<Object> objects;
+    std::optional<code::Disassembler> disassembler;
+
+    std::string chip() const {
+        return !gfx.empty() || objects.empty() ? gfx : objects.front().object->gfx();
+    }
+};
+
+/// What a decode works with, in the order in which it is made.
+struct wavetap_stream {
+    wavetap_stream(const wavetap_decoder& owner, const wavetap_decode_handlers& given, void* to)
+        : handlers(given), user(to) {
+        for (const auto& each : owner.objects)
+            objects.push_back({each.object.get(), each.load_address, each.id});
+    }
+    Result<void> begin(const wavetap_decoder& owner) {
+        if (!objects.empty()) {
+            WAVETAP_TRY(auto created, ElfSource::create(owner.chip(), objects));
+            source.emplace(std::move(created));
+        }
+        code.emplace(source ? &*source : nullptr, objects);
+        sink.emplace(handlers, user, &*code);
+        decoder.emplace(StreamOptions{}, *code, *sink, diagnostics);
+        return {};
+    }
+    wavetap_status finish() {
+        finished = true;
+        if (auto totals = decoder->finish(); !totals) return fail(totals.error());
+        if (handlers.diagnostic == nullptr) return WAVETAP_STATUS_SUCCESS;
+        for (const Diagnostic& each : diagnostics.list()) {
+            const wavetap_diagnostic out{each.kind,  each.severity,           each.advice,
+                                         each.count, each.first_offset_bytes, each.first_time};
+            handlers.diagnostic(&out, user);
+        }
+        return WAVETAP_STATUS_SUCCESS;
+    }
+
+    wavetap_decode_handlers handlers;
+    void* user;
+    std::vector<LoadedObject> objects;
+    std::optional<ElfSource> source;
+    std::optional<CodeMap> code;
+    std::optional<HandlerSink> sink;
+    Diagnostics diagnostics;
+    std::optional<StreamDecoder> decoder;
+    bool finished = false;
+};
+
+struct wavetap_scanner {
+    bool begun = false;
+    ScanState state;
+};
+
+extern "C" {
+
+const char* wavetap_decode_last_error(void) {
+    return t_last_error;
+}
+
+uint32_t wavetap_decode_version(void) {
+    return WAVETAP_VERSION_MAJOR << 16 | WAVETAP_VERSION_MINOR;
+}
+
+const char* wavetap_category_name(wavetap_category category) {
+    return category_name(static_cast<Category>(category));
+}
+
+wavetap_status wavetap_decoder_create(const char* gfx, wavetap_decoder** decoder) {
+    if (decoder == nullptr) return null_argument();
+    *decoder = nullptr;
+    return guarded([&] {
+        auto made = std::make_unique<wavetap_decoder>();
+        if (gfx != nullptr) {
+            auto disassembler = code::Disassembler::create(gfx);
+            if (!disassembler) return fail(disassembler.error());
+            made->gfx = gfx;
+        }
+        *decoder = made.release();
+        return WAVETAP_STATUS_SUCCESS;
+    });
+}
+
+void wavetap_decoder_destroy(wavetap_decoder* decoder) {
+    delete decoder;
+}
+
+wavetap_status wavetap_decoder_load_code(wavetap_decoder* decoder, uint64_t id,
+                                         uint64_t load_address, const void* elf, size_t bytes) {
+    if (decoder == nullptr || elf == nullptr) return null_argument();
+    if (id == 0) return fail(WAVETAP_STATUS_INVALID_ARGUMENT, "0 is no id of a code object");
+    return guarded([&] {
+        for (const auto& each : decoder->objects) {
+            if (each.id == id)
+                return fail(WAVETAP_STATUS_WRONG_STATE,
+                            "code object " + std::to_string(id) + " is loaded already");
+        }
+        const auto given = span_of(elf, bytes);
+        auto object = code::CodeObject::parse({given.begin(), given.end()});
+        if (!object) return fail(object.error());
+        decoder->objects.push_back(
+            {id, load_address, std::make_unique<code::CodeObject>(*std::move(object))});
+        decoder->disassembler.reset();
+        return WAVETAP_STATUS_SUCCESS;
+    });
+}
+
+wavetap_status wavetap_decoder_unload_code(wavetap_decoder* decoder, uint64_t id) {
+    if (decoder == nullptr) return null_argument();
+    return guarded([&] {
+        decoder->disassembler.reset();
+        if (std::erase_if(decoder->objects, [id](const auto& each) { return each.id == id; }) != 0)
+            return WAVETAP_STATUS_SUCCESS;
+        return fail(WAVETAP_STATUS_NOT_FOUND, "there is no code object " + std::to_string(id));
+    });
+}
+
+wavetap_status wavetap_decoder_decode(wavetap_decoder* decoder, const void* blob, size_t bytes,
+                                      const wavetap_decode_handlers* handlers, void* user) {
+    if (decoder == nullptr || blob == nullptr || handlers == nullptr) return null_argument();
+    return guarded([&] {
+        const auto wanted = handlers_of(handlers);
+        if (!wanted)
+            return fail(WAVETAP_STATUS_INVALID_ARGUMENT, "the size of the handlers is not set");
+        wavetap_stream stream(*decoder, *wanted, user);
+        if (auto begun = stream.begin(*decoder); !begun) return fail(begun.error());
+        if (auto fed = stream.decoder->feed(span_of(blob, bytes)); !fed) return fail(fed.error());
+        return stream.finish();
+    });
+}
+
+wavetap_status wavetap_stream_create(wavetap_decoder* decoder,
+                                     const wavetap_decode_handlers* handlers, void* user,
+                                     wavetap_stream** stream) {
+    if (decoder == nullptr || handlers == nullptr || stream == nullptr) return null_argument();
+    *stream = nullptr;
+    return guarded([&] {
+        const auto wanted = handlers_of(handlers);
+        if (!wanted)
+            return fail(WAVETAP_STATUS_INVALID_ARGUMENT, "the size of the handlers is not set");
+        auto made = std::make_unique<wavetap_stream>(*decoder, *wanted, user);
+        if (auto begun = made->begin(*decoder); !begun) return fail(begun.error());
+        *stream = made.release();
+        return WAVETAP_STATUS_SUCCESS;
+    });
+}
+
+wavetap_status wavetap_stream_feed(wavetap_stream* stream, const void* data, size_t bytes) {
+    if (stream == nullptr || (data == nullptr && bytes != 0)) return null_argument();
+    return guarded([&] {
+        if (stream->finished) return fail(WAVETAP_STATUS_WRONG_STATE, "the stream was finished");
+        const auto fed = stream->decoder->feed(span_of(data, bytes));
+        return fed ? WAVETAP_STATUS_SUCCESS : fail(fed.error());
+    });
+}
+
+wavetap_status wavetap_stream_finish(wavetap_stream* stream) {
+    if (stream == nullptr) return null_argument();
+    return guarded([&] {
+        if (stream->finished) return fail(WAVETAP_STATUS_WRONG_STATE, "the stream was finished");
+        return stream->finish();
+    });
+}
+
+void wavetap_stream_destroy(wavetap_stream* stream) {
+    delete stream;
+}
+
+wavetap_status wavetap_decoder_text(wavetap_decoder* decoder, uint64_t id, uint64_t elf_address,
+                                    char* text, size_t* size) {
+    if (decoder == nullptr || text == nullptr || size == nullptr) return null_argument();
+    return guarded([&] {
+        const auto found = std::find_if(decoder->objects.begin(), decoder->objects.end(),
+                                        [id](const auto& each) { return each.id == id; });
+        if (found == decoder->objects.end())
+            return fail(WAVETAP_STATUS_NOT_FOUND, "there is no code object " + std::to_string(id));
+        if (!decoder->disassembler) {
+            auto created = code::Disassembler::create(decoder->chip());
+            if (!created) return fail(created.error());
+            decoder->disassembler.emplace(std::move(*created));
+        }
+        const auto instruction =
+            decoder->disassembler->decode(found->object->bytes_at(elf_address), elf_address);
+        if (!instruction) return fail(WAVETAP_STATUS_NOT_FOUND, to_string(instruction.error()));
+        const std::string& line = instruction->text;
+        const bool fits = *size > line.size();
+        *size = line.size() + 1;
+        if (!fits) return fail(WAVETAP_STATUS_LIMIT, "the text does not fit");
+        std::memcpy(text, line.c_str(), line.size() + 1);
+        return WAVETAP_STATUS_SUCCESS;
+    });
+}
+
+wavetap_status wavetap_scanner_create(wavetap_scanner** scanner) {
+    if (scanner == nullptr) return null_argument();
+    *scanner = nullptr;
+    return guarded([&] {
+        *scanner = new wavetap_scanner;
+        return WAVETAP_STATUS_SUCCESS;
+    });
+}
+
+void wavetap_scanner_destroy(wavetap_scanner* scanner) {
+    delete scanner;
+}
+
+wavetap_status wavetap_scanner_feed(wavetap_scanner* scanner, const void* chunk, size_t bytes,
+                                    const wavetap_decode_handlers* handlers, void* user) {
+    if (scanner == nullptr || chunk == nullptr) return null_argument();
+    return guarded([&] {
+        const auto wanted = handlers_of(handlers);
+        if (!wanted)
+            return fail(WAVETAP_STATUS_INVALID_ARGUMENT, "the size of the handlers is not set");
+        const auto data = span_of(chunk, bytes);
+        const bool first = !scanner->begun;
+        if (first) {
+            auto fresh = state_before(data, 0, {});
+            if (!fresh) return fail(fresh.error());
+            scanner->state = *std::move(fresh);
+            scanner->begun = true;
+        }
+        HandlerSink sink(*wanted, user, nullptr);
+        scan_chunk(scanner->state, data, first, sink);
+        return WAVETAP_STATUS_SUCCESS;
+    });
+}
+
+wavetap_status wavetap_decode_cut_dispatch(const void* blob, size_t bytes, uint64_t index,
+                                           void* out, size_t* size) {
+    if (blob == nullptr || size == nullptr) return null_argument();
+    return guarded([&] { return give(cut_dispatch(span_of(blob, bytes), index, {}), out, size); });
+}
+
+wavetap_status wavetap_decode_cut_window(const void* blob, size_t bytes, uint64_t begin,
+                                         uint64_t end, void* out, size_t* size) {
+    if (blob == nullptr || size == nullptr) return null_argument();
+    return guarded(
+        [&] { return give(cut_window(span_of(blob, bytes), begin, end, {}), out, size); });
+}
+
+} // extern "C"
