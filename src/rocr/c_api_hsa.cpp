@@ -24,7 +24,9 @@ Result<std::vector<std::unique_ptr<capture::AgentHub>>> make_hubs(void* table, c
         capture::AgentHub::Options options;
         options.engine.topology = agent.topology;
         hubs.push_back(std::make_unique<capture::AgentHub>(
-            std::make_unique<rocr::RocrBackend>(known.functions(), agent), options, clock));
+            std::make_unique<rocr::RocrBackend>(known.functions(), agent,
+                                                std::make_shared<rocr::RuntimeGate>()),
+            options, clock));
     }
     return hubs;
 }

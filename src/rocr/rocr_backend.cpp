@@ -21,10 +21,14 @@ constexpr std::uint64_t kBlockedNs = 20'000'000;
 // AQL header of a vendor packet (type 0): barrier bit, acquire and release at system scope.
 constexpr std::uint32_t kVendorHeader = 1u << 8 | 2u << 9 | 2u << 11;
 
+Error gone() {
+    return Error{ErrorCode::kUnavailable, "the runtime is going away", "", ""};
+}
+
 } // namespace
 
-RocrBackend::RocrBackend(const HsaFunctions& hsa, GpuAgent agent)
-    : hsa_(hsa), agent_(std::move(agent)) {}
+RocrBackend::RocrBackend(const HsaFunctions& hsa, GpuAgent agent, std::shared_ptr<RuntimeGate> gate)
+    : hsa_(hsa), agent_(std::move(agent)), gate_(std::move(gate)) {}
 
 RocrBackend::~RocrBackend() {
     (void)destroy_queue();
@@ -36,6 +40,8 @@ void RocrBackend::queue_failed(hsa_status_t status, hsa_queue_t*, void* data) {
 }
 
 Result<void> RocrBackend::create_queue() {
+    const auto pass = gate_->enter();
+    if (!pass) return gone();
     queue_status_.store(0);
     const std::uint32_t size = std::max(kQueuePackets, agent_.queue_min_packets);
     const hsa_status_t status =
@@ -62,6 +68,8 @@ Result<void> RocrBackend::create_queue() {
 
 Result<void> RocrBackend::destroy_queue() {
     if (queue_ == nullptr) return {};
+    const auto pass = gate_->enter();
+    if (!pass) return gone();
     const hsa_status_t status = hsa_.queue_destroy(queue_);
     if (status != HSA_STATUS_SUCCESS) return hsa_error(hsa_, status, "destroying the trace queue");
     queue_ = nullptr;
@@ -73,6 +81,8 @@ Result<void> RocrBackend::destroy_queue() {
 }
 
 void RocrBackend::end_copies() {
+    const auto pass = gate_->enter();
+    if (!pass) return;
     // A copy that was not answered may still write its signal: that one is left alone.
     if (copy_signal_.handle != 0 && !copy_pending_) (void)hsa_.signal_destroy(copy_signal_);
     copy_signal_ = {};
@@ -80,6 +90,8 @@ void RocrBackend::end_copies() {
 }
 
 Result<capture::DeviceMemory> RocrBackend::allocate_device(std::uint64_t bytes) {
+    const auto pass = gate_->enter();
+    if (!pass) return gone();
     void* memory = nullptr;
     const std::uint64_t size = bytes + kOutputSlack;
     const hsa_status_t status = hsa_.memory_pool_allocate(agent_.device_pool, size, 0, &memory);
@@ -89,6 +101,8 @@ Result<capture::DeviceMemory> RocrBackend::allocate_device(std::uint64_t bytes) 
 }
 
 Result<capture::HostMemory> RocrBackend::allocate_host(std::uint64_t bytes) {
+    const auto pass = gate_->enter();
+    if (!pass) return gone();
     void* memory = nullptr;
     hsa_status_t status = hsa_.memory_pool_allocate(agent_.host_pool, bytes, 0, &memory);
     if (status != HSA_STATUS_SUCCESS) return hsa_error(hsa_, status, "allocating host memory");
@@ -102,16 +116,22 @@ Result<capture::HostMemory> RocrBackend::allocate_host(std::uint64_t bytes) {
 }
 
 void RocrBackend::free_device(const capture::DeviceMemory& memory) {
+    const auto pass = gate_->enter();
+    if (!pass) return;
     (void)hsa_.memory_pool_free(reinterpret_cast<void*>(memory.cookie));
 }
 
 void RocrBackend::free_host(const capture::HostMemory& memory) {
+    const auto pass = gate_->enter();
+    if (!pass) return;
     (void)hsa_.memory_pool_free(memory.host);
 }
 
 Result<capture::Ticket> RocrBackend::submit(std::span<const capture::CommandBuffer> buffers,
                                             TimePoint deadline) {
     if (queue_ == nullptr) return Error{ErrorCode::kWrongState, "there is no trace queue", "", ""};
+    const auto pass = gate_->enter();
+    if (!pass) return gone();
     std::size_t free_slot = 0;
     while (free_slot < slots_.size() && slots_[free_slot].taken)
         ++free_slot;
@@ -150,6 +170,8 @@ Result<void> RocrBackend::wait_signal(hsa_signal_t signal, TimePoint deadline,
                                       const char* what) const {
     const TimePoint spin_until = std::min(deadline, std::chrono::steady_clock::now() + kSpin);
     for (;;) {
+        const auto pass = gate_->enter();
+        if (!pass) return gone();
         const TimePoint now = std::chrono::steady_clock::now();
         const hsa_signal_value_t value = now < spin_until
                                              ? hsa_.signal_load(signal)
@@ -174,10 +196,9 @@ Result<void> RocrBackend::wait(capture::Ticket ticket, TimePoint deadline) {
     return done;
 }
 
-Result<void> RocrBackend::copy_to_host(const capture::HostMemory& to, std::uint64_t offset,
-                                       std::uint64_t from_va, std::uint64_t bytes,
-                                       TimePoint deadline) {
-    if (bytes == 0) return {}; // a zero-byte copy may never signal
+Result<void> RocrBackend::start_copy(std::byte* to, std::uint64_t from_va, std::uint64_t bytes) {
+    const auto pass = gate_->enter();
+    if (!pass) return gone();
     if (copy_signal_.handle == 0 || copy_pending_) {
         const hsa_status_t made = hsa_.signal_create(1, 0, nullptr, &copy_signal_);
         if (made != HSA_STATUS_SUCCESS) {
@@ -188,9 +209,17 @@ Result<void> RocrBackend::copy_to_host(const capture::HostMemory& to, std::uint6
     }
     hsa_.signal_store(copy_signal_, 1);
     const hsa_status_t status =
-        hsa_.memory_async_copy(to.host + offset, agent_.cpu, reinterpret_cast<const void*>(from_va),
-                               agent_.agent, bytes, 0, nullptr, copy_signal_);
+        hsa_.memory_async_copy(to, agent_.cpu, reinterpret_cast<const void*>(from_va), agent_.agent,
+                               bytes, 0, nullptr, copy_signal_);
     if (status != HSA_STATUS_SUCCESS) return hsa_error(hsa_, status, "copying trace data");
+    return {};
+}
+
+Result<void> RocrBackend::copy_to_host(const capture::HostMemory& to, std::uint64_t offset,
+                                       std::uint64_t from_va, std::uint64_t bytes,
+                                       TimePoint deadline) {
+    if (bytes == 0) return {}; // a zero-byte copy may never signal
+    WAVETAP_CHECK_OK(start_copy(to.host + offset, from_va, bytes));
     auto done = wait_signal(copy_signal_, deadline, "copy of trace data");
     copy_pending_ = !done.has_value();
     return done;

@@ -5,6 +5,7 @@
 #include "capture/backend.hpp"
 #include "rocr/agents.hpp"
 #include "rocr/hsa_table.hpp"
+#include "rocr/runtime_gate.hpp"
 
 #include <array>
 #include <atomic>
@@ -16,7 +17,8 @@ namespace wavetap::rocr {
 /// long as the GPU answers within a moment, so that a warm start and stop make no ioctl.
 class RocrBackend final : public capture::Backend {
   public:
-    RocrBackend(const HsaFunctions& hsa, GpuAgent agent);
+    /// Once `gate` is closed every call fails with kUnavailable and reaches no runtime.
+    RocrBackend(const HsaFunctions& hsa, GpuAgent agent, std::shared_ptr<RuntimeGate> gate);
     ~RocrBackend() override;
 
     Result<void> create_queue() override;
@@ -43,10 +45,12 @@ class RocrBackend final : public capture::Backend {
         bool taken = false;
     };
     static void queue_failed(hsa_status_t status, hsa_queue_t* queue, void* data);
+    Result<void> start_copy(std::byte* to, std::uint64_t from_va, std::uint64_t bytes);
     Result<void> wait_signal(hsa_signal_t signal, TimePoint deadline, const char* what) const;
 
     const HsaFunctions hsa_;
     const GpuAgent agent_;
+    const std::shared_ptr<RuntimeGate> gate_;
     hsa_queue_t* queue_ = nullptr;
     std::array<Slot, kTickets> slots_{};
     hsa_signal_t copy_signal_{};

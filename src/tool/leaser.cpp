@@ -194,7 +194,7 @@ void Leaser::lease_ready(Lane& lane, const Result<void>& armed) {
         refused.message = "a dispatch runs untraced: " + refused.message;
         recorder_.error(refused);
     }
-    hsa_.signal_store(gate, 0);
+    if (const auto pass = recorder_.gate().enter()) hsa_.signal_store(gate, 0);
 }
 
 void Leaser::lease_ended(Lane& lane, const Result<capture::RunSummary>& summary) {
@@ -207,6 +207,8 @@ void Leaser::lease_ended(Lane& lane, const Result<capture::RunSummary>& summary)
 }
 
 capture::LeaseProgress Leaser::progress_of(const Lane& lane) const {
+    const auto pass = recorder_.gate().enter();
+    if (!pass) return capture::LeaseProgress::kDispatch;
     if (hsa_.signal_load(lane.started) > 0) return capture::LeaseProgress::kBeforeStart;
     if (hsa_.signal_load(lane.done) > 0) return capture::LeaseProgress::kDispatch;
     return capture::LeaseProgress::kBeforeStop;
@@ -222,6 +224,8 @@ void Leaser::leases_failed(Agent& agent, const Error& reason) {
 
 void Leaser::open_gates(Agent& agent) {
     agent.gates_open = true;
+    const auto pass = recorder_.gate().enter();
+    if (!pass) return;
     for (const auto& lane : agent.lanes)
         for (const hsa_signal_t gate : lane->gates)
             if (gate.handle != 0) hsa_.signal_store(gate, 0);

@@ -14,6 +14,9 @@ namespace wavetap::tool {
 
 namespace {
 
+/// For a call of the runtime that a late hub's thread is in, whatever the scale of other limits.
+constexpr auto kLastCallLimit = std::chrono::seconds(2);
+
 std::string line_of(const Error& error) {
     std::string line = to_string(error);
     if (!error.hint.empty()) line += "; hint: " + error.hint;
@@ -100,7 +103,7 @@ std::uint32_t Recorder::add_hub(std::uint32_t agent, const rocr::HsaFunctions& h
     options.engine.topology = gpu.topology;
     options.thread_name = "wavetap-hub-" + std::to_string(agent);
     const std::uint32_t index = session_.add_agent(std::make_unique<capture::AgentHub>(
-        std::make_unique<rocr::RocrBackend>(hsa, gpu), options, clock));
+        std::make_unique<rocr::RocrBackend>(hsa, gpu, gate_), options, clock));
     agents_[agent].hubs.push_back(index);
     return index;
 }
@@ -362,7 +365,10 @@ std::string Recorder::statistics_json() {
 void Recorder::finish() {
     // Before the hubs give their resources back, so that the numbers are those of the run.
     const std::string statistics = statistics_json();
-    if (auto closed = session_.close(); !closed) error(closed.error());
+    if (auto closed = session_.close(); !closed) {
+        error(closed.error());
+        (void)gate_->close(SteadyClock().deadline_after(kLastCallLimit));
+    }
     keep(folder_->statistics(statistics));
     keep(folder_->finish());
 }

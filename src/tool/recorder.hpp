@@ -8,6 +8,7 @@
 #include "capture/session.hpp"
 #include "rocr/agents.hpp"
 #include "rocr/code_objects.hpp"
+#include "rocr/runtime_gate.hpp"
 #include "store/trace_folder.hpp"
 #include "tool/config.hpp"
 
@@ -31,6 +32,8 @@ class Recorder {
                                                     const Clock& clock);
 
     capture::AgentHub& hub(std::uint32_t agent) { return session_.hub(agent); }
+    /// To be passed before a hub's thread calls the runtime.
+    rocr::RuntimeGate& gate() { return *gate_; }
     /// Usable contexts of an agent, in the order of the configuration.
     std::size_t contexts(std::uint32_t agent) const { return agents_[agent].contexts.size(); }
     std::vector<bool> watched_agents() const;
@@ -57,7 +60,8 @@ class Recorder {
     void error(const Error& error);
     void warning(const std::string& text);
 
-    /// Closes the hubs, writes statistics and the end of the folder.
+    /// Closes the hubs, writes statistics and the end of the folder. A hub's thread that does not end
+    /// in time calls the runtime no more.
     void finish();
 
   private:
@@ -105,6 +109,7 @@ class Recorder {
     bool first_time(const std::string& text);
 
     std::unique_ptr<store::FolderWriter> folder_;
+    std::shared_ptr<rocr::RuntimeGate> gate_ = std::make_shared<rocr::RuntimeGate>();
     std::vector<Agent> agents_;
     std::atomic<std::uint64_t> dispatches_{0};  ///< a counter
     std::atomic<std::uint32_t> next_run_{0};    ///< a counter

@@ -110,6 +110,8 @@ void Switcher::arm(Agent& agent) {
         done = agent.pending.front()->done;
         agent.pending.front()->watched = true;
     }
+    const auto pass = recorder_.gate().enter();
+    if (!pass) return;
     agent.armed = hsa_.signal_async_handler(done, HSA_SIGNAL_CONDITION_LT, 1, on_done, &agent) ==
                   HSA_STATUS_SUCCESS;
     if (agent.armed) return;
@@ -136,6 +138,8 @@ void Switcher::serve(Agent& agent) {
     {
         MutexLock lock(agent.mutex);
         if (agent.pending.empty()) return; // released meanwhile
+        const auto pass = recorder_.gate().enter();
+        if (!pass) return;
         hsa_.signal_store(release, 0);
         agent.pending.front()->watched = false;
         agent.used.push_back(std::move(agent.pending.front()));

@@ -243,6 +243,21 @@ class Quick(Dispatch):
         self.check_statistics(6)
         self.verify()
 
+    def test_deadlines_that_cannot_be_kept_leave_the_program_alone(self):
+        # Some step of the tool is late, which one depends on the machine; the program must not notice.
+        for scale in ('0.001', '0.0001', '0.00001'):
+            with self.subTest(scale):
+                result = self.trace_dispatches(
+                    ['--every-launch', '--buffer', '1MiB', '--allow-empty'],
+                    ['hsa_launch', os.path.join(self.programs, 'fill.elf'), '60'],
+                    {'WAVETAP_DEADLINE_SCALE': scale})
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertIn('hsa_launch: 60 launches, all equal', result.stdout)
+                self.assertEqual(len(self.lines('dispatch')), 60)
+                self.assertEqual(self.lines()[-1]['type'], 'finish')
+        errors = [n['text'] for n in self.lines('note') if n['severity'] == 'error']
+        self.assertGreater(len(errors), 0)
+
     def test_a_slot_that_does_not_fit(self):
         result = self.trace_dispatches(['--contexts', '2', '--buffer', '1MiB,4GiB', '--window',
                                         '1', '--every-launch'],
