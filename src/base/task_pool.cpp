@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 namespace wavetap {
 namespace {
@@ -19,8 +20,13 @@ std::chrono::steady_clock::time_point soon() {
 
 TaskPool::TaskPool(unsigned threads) {
     const unsigned count = std::clamp(threads, 1U, kMaxThreads);
-    for (unsigned i = 1; i < count; ++i)
-        workers_.emplace_back([this] { work(); });
+    workers_.reserve(count - 1);
+    try {
+        for (unsigned i = 1; i < count; ++i)
+            workers_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+        // The system gives no more threads: fewer do the same work.
+    }
 }
 
 TaskPool::~TaskPool() {

@@ -32,7 +32,8 @@ class TaskPool {
 
     static constexpr unsigned kMaxThreads = 256;
 
-    /// `threads`: 1 to kMaxThreads, others are brought into that range.
+    /// `threads`: 1 to kMaxThreads, others are brought into that range. Where the system has no
+    /// more threads to give, there are fewer.
     explicit TaskPool(unsigned threads);
     /// Every started group must be finished.
     ~TaskPool();

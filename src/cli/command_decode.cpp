@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
+#include "base/task_pool.hpp"
 #include "base/units.hpp"
 #include "cli/decode_cut.hpp"
 #include "cli/decode_views.hpp"
@@ -12,9 +13,10 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 
 namespace wavetap::cli {
@@ -34,6 +36,7 @@ struct Options {
     std::string input, code, base, cut, output;
     bool tokens = false, events = false, waves = false, insts = false, golden = false;
     bool scan = false, json = false;
+    unsigned threads = 0;
 
     int views() const {
         return tokens + events + waves + insts + golden + scan + (cut.empty() ? 0 : 1);
@@ -99,11 +102,13 @@ Result<void> cut_file(const Options& options) {
     return {};
 }
 
-/// Decodes and prints one blob; the label is a line of its own where there are several.
-Result<void> show(const Options& options, const Input& input, report::CodeTable& table,
-                  bool with_label) {
+using Decoded = std::optional<Result<decode::BlobRecords>>;
+
+/// Prints one blob; the label is a line of its own where there are several.
+Result<void> show(const Options& options, const Input& input, const Decoded& decoded,
+                  report::CodeTable& table, bool with_label) {
     if (options.scan) return show_scan(options, input, with_label);
-    auto records = decode::decode_blob(input.bytes, input.options);
+    const Result<decode::BlobRecords>& records = *decoded;
     if (!records) return at_input(records.error(), input);
     if (options.golden) {
         const std::string name = std::filesystem::path(input.label).filename().string();
@@ -147,21 +152,45 @@ Result<void> decode_file(const Options& options) {
         input.options.gfx = table.object(number).gfx();
         input.options.objects.push_back({&table.object(number), base, 0});
     }
-    return show(options, input, table, false);
+    input.options.threads = options.threads;
+    Decoded decoded;
+    if (!options.scan) decoded.emplace(decode::decode_blob(input.bytes, input.options));
+    return show(options, input, decoded, table, false);
 }
 
-/// The segments of each engine, joined. `with` is called for each; the first error ends it.
-Result<void> for_each_blob(const store::ProcessTrace& process, const store::Run& run,
-                           const std::function<Result<void>(Input)>& with) {
+/// The blobs of a run: the segments of each engine, joined.
+Result<std::vector<Input>> blobs_of(const store::ProcessTrace& process, const store::Run& run) {
     std::set<std::uint32_t> engines;
     for (const store::ChunkInfo& chunk : run.chunks)
         engines.insert(chunk.se);
+    std::vector<Input> inputs;
     for (const std::uint32_t se : engines) {
         for (const store::Segment& segment : store::segments_of(run, se)) {
             Input input;
             input.label = process.dir + "/" + segment.front()->file;
             WAVETAP_TRY(input.bytes, store::read_segment(process, segment));
-            WAVETAP_CHECK_OK(with(std::move(input)));
+            inputs.push_back(std::move(input));
+        }
+    }
+    return inputs;
+}
+
+/// Decodes as many side by side as the pool has threads, and prints them in order.
+Result<void> show_all(const Options& options, std::vector<Input>& inputs, report::CodeTable& table,
+                      TaskPool& pool) {
+    for (std::size_t first = 0; first < inputs.size(); first += pool.threads()) {
+        const std::size_t count = std::min<std::size_t>(pool.threads(), inputs.size() - first);
+        std::vector<Decoded> decoded(count);
+        if (!options.scan)
+            pool.for_each(count, [&](std::size_t i) {
+                Input& input = inputs[first + i];
+                input.options.threads = std::max(1U, pool.threads() / static_cast<unsigned>(count));
+                decoded[i].emplace(decode::decode_blob(input.bytes, input.options));
+            });
+        for (std::size_t i = 0; i < count; ++i) {
+            WAVETAP_CHECK_OK(show(options, inputs[first + i], decoded[i], table, true));
+            decoded[i].reset();
+            inputs[first + i].bytes = {};
         }
     }
     return {};
@@ -180,18 +209,19 @@ const store::AgentInfo* agent_of(const store::ProcessTrace& process, const store
 Result<void> decode_folder(const Options& options) {
     WAVETAP_TRY(const store::TraceFolder folder, open_one(options.input));
     report::CodeTable table;
+    TaskPool pool(thread_count(options.threads));
     for (const store::ProcessTrace& process : folder.processes) {
         table.add(process);
         for (const store::Run& run : process.runs) {
             const store::AgentInfo* agent = agent_of(process, run); // the reader has checked it
-            WAVETAP_CHECK_OK(for_each_blob(process, run, [&](Input input) {
+            WAVETAP_TRY(std::vector<Input> inputs, blobs_of(process, run));
+            for (Input& input : inputs) {
                 input.process = &process;
-                if (agent != nullptr) {
-                    input.options.gfx = agent->name;
-                    input.options.objects = table.loaded(process, agent->index);
-                }
-                return show(options, input, table, true);
-            }));
+                if (agent == nullptr) continue;
+                input.options.gfx = agent->name;
+                input.options.objects = table.loaded(process, agent->index);
+            }
+            WAVETAP_CHECK_OK(show_all(options, inputs, table, pool));
         }
     }
     for (const std::string& problem : table.problems())
@@ -242,6 +272,7 @@ void add_decode(CLI::App& app, Session& session) {
     command->add_option("--cut", options->cut, "write a piece that decodes alone: needs -o")
         ->type_name("dispatch:N|time:A-B");
     command->add_option("-o", options->output, "the file that --cut writes")->type_name("FILE");
+    add_threads_option(*command, options->threads);
     command->add_flag("--json", options->json, "one JSON object a line");
     command->footer(kFooter);
     command->callback([options, &session] {

@@ -23,6 +23,7 @@ struct Options {
     std::vector<std::string> dirs;
     std::string by = "inst";
     std::size_t rows = 20;
+    unsigned threads = 0;
     JsonOption json;
 };
 
@@ -30,7 +31,8 @@ Result<void> report(const Options& options) {
     WAVETAP_TRY(const report::View view, report::parse_view(options.by));
     WAVETAP_TRY(const std::vector<store::TraceFolder> folders, open_folders(options.dirs));
     report::CodeTable code;
-    WAVETAP_TRY(const report::HotSpots spots, report::find_hot_spots(folders, code));
+    WAVETAP_TRY(const report::HotSpots spots,
+                report::find_hot_spots(folders, code, options.threads));
     if (!options.json.on_stdout()) fmt::print("{}", report::to_text(spots, view, options.rows));
     if (options.json.wanted())
         WAVETAP_CHECK_OK(write_json(options.json, report::to_json(spots, view)));
@@ -47,6 +49,7 @@ void add_report(CLI::App& app, Session& session) {
         ->type_name("VIEW");
     command->add_option("--rows", options->rows, "rows of the text, 0 = all (default 20)")
         ->type_name("N");
+    add_threads_option(*command, options->threads);
     add_json_option(*command, options->json);
     command->footer(kFooter);
     command->callback([options, &session] {

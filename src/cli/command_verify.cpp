@@ -21,12 +21,13 @@ extra or different, or if nothing was expected although waves ran on the target.
 
 struct Options {
     std::string dir;
+    unsigned threads = 0;
     JsonOption json;
 };
 
 Result<int> verify(const Options& options) {
     WAVETAP_TRY(const store::TraceFolder folder, open_one(options.dir));
-    WAVETAP_TRY(const VerifyReport report, verify_folder(folder));
+    WAVETAP_TRY(const VerifyReport report, verify_folder(folder, options.threads));
     if (!options.json.on_stdout()) fmt::print("{}", verify_text(report));
     if (options.json.wanted()) WAVETAP_CHECK_OK(write_json(options.json, verify_json(report)));
     return report.good() ? kGood : kNo;
@@ -38,6 +39,7 @@ void add_verify(CLI::App& app, Session& session) {
     CLI::App* command = app.add_subcommand("verify", "compare a trace with what really ran");
     const auto options = std::make_shared<Options>();
     command->add_option("DIR", options->dir, "trace folder (default: the newest wavetap-*/)");
+    add_threads_option(*command, options->threads);
     add_json_option(*command, options->json);
     command->footer(kFooter);
     command->callback([options, &session] {

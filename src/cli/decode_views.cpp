@@ -248,10 +248,11 @@ void print_diagnostics(const decode::BlobRecords& records, bool json) {
                         {"count", fault.count},
                         {"first_offset_bytes", fault.first_offset_bytes},
                         {"first_time", fault.first_time},
+                        {"sentence", fault.sentence},
                         {"advice", fault.advice}});
         } else {
             fmt::print("{}: {} ({} times, first at byte {}): {}\n", fault.severity, fault.kind,
-                       fault.count, fault.first_offset_bytes, fault.advice);
+                       fault.count, fault.first_offset_bytes, fault.text());
         }
     }
 }

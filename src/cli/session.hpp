@@ -40,6 +40,8 @@ struct JsonOption {
     bool on_stdout() const { return file == "-"; }
 };
 void add_json_option(CLI::App& command, JsonOption& json);
+/// --threads N: that decode; 0 (the default): one for each processor.
+void add_threads_option(CLI::App& command, unsigned& threads);
 /// Writes `text`, ended by a line feed, where the option says. Errors: kIo.
 Result<void> write_json(const JsonOption& json, const std::string& text);
 

@@ -97,7 +97,8 @@ void verify_process(const store::ProcessTrace& process, const softgpu::Truth& tr
                     const VerifySources& sources, VerifyReport& report);
 
 /// Errors: kNotFound (no truth log), kIo / kCorrupt (truth log or code object).
-Result<VerifyReport> verify_folder(const store::TraceFolder& folder);
+/// `threads`: that decode; 0: one for each processor.
+Result<VerifyReport> verify_folder(const store::TraceFolder& folder, unsigned threads = 1);
 
 /// Lines for people; the last one is "N passed, M failed".
 std::string verify_text(const VerifyReport& report);

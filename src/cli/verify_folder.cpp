@@ -37,7 +37,7 @@ std::string chip_of(const store::ProcessTrace& process, std::uint32_t agent) {
 
 } // namespace
 
-Result<VerifyReport> verify_folder(const store::TraceFolder& folder) {
+Result<VerifyReport> verify_folder(const store::TraceFolder& folder, unsigned threads) {
     VerifyReport report;
     report.dir = folder.dir;
     bool any_truth = false;
@@ -60,6 +60,7 @@ Result<VerifyReport> verify_folder(const store::TraceFolder& folder) {
         sources.decode = [&](std::span<const std::byte> bytes, std::uint32_t agent) {
             decode::Options options;
             options.gfx = chip_of(process, agent);
+            options.threads = threads;
             const auto objects = loaded.by_agent.find(agent);
             if (objects != loaded.by_agent.end()) options.objects = objects->second;
             return decode::decode_blob(bytes, options);

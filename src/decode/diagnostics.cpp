@@ -9,53 +9,69 @@ struct Row {
     Fault fault;
     const char* kind;
     const char* severity;
+    const char* sentence;
     const char* advice;
 };
 
 constexpr std::array<Row, kFaultCount> kRows{{
-    {Fault::kPacketsLost, "packets-lost", "data-loss",
-     "The trace unit dropped tokens here; trace fewer engines or SIMDs, or use a larger buffer."},
+    {Fault::kPacketsLost, "packets-lost", "data-loss", "The trace unit dropped tokens here.",
+     "Trace fewer engines or SIMDs, or use a larger buffer."},
     {Fault::kRegistersDropped, "registers-dropped", "data-loss",
-     "Register writes before this point are missing; a kernel's address may be stale."},
-    {Fault::kUnknownToken, "unknown-token", "error",
+     "Register writes before this point are missing.",
+     "A kernel's address may be stale here; the next dispatch sets it again."},
+    {Fault::kUnknownToken, "unknown-token", "error", "Bytes are no token of this generation.",
      "The bytes are damaged or the chip is newer than this decoder; records after it may be "
      "wrong."},
     {Fault::kCutToken, "cut-token", "info",
-     "The last token of the buffer is incomplete; it was left out."},
+     "The last token of the buffer is incomplete; it was left out.",
+     "A buffer that was filled to its end looks so; use a larger one to see what came after."},
     {Fault::kEndWithoutStart, "end-without-start", "info",
-     "A wave was running when the trace began; it has no start time."},
+     "A wave was running when the trace began; it has no start time.",
+     "Start the trace before the kernel to see its waves whole."},
     {Fault::kStartOfLiveWave, "start-of-live-wave", "data-loss",
-     "A wave slot was started again without an end; the end token is missing."},
+     "A wave slot was started again without an end; the end token is missing.",
+     "Tokens were lost before; trace fewer engines or SIMDs, or use a larger buffer."},
     {Fault::kUnfinishedWave, "unfinished-wave", "info",
-     "A wave was still running when the trace ended; its last instructions are missing."},
+     "A wave was still running when the trace ended; its last instructions are missing.",
+     "Stop the trace after the kernel, or use a larger buffer."},
     {Fault::kTokenWithoutWave, "token-without-wave", "info",
-     "Instructions of a wave that started before the trace have no program counter."},
+     "Instructions of a wave that started before the trace have no program counter.",
+     "Start the trace before the kernel to see its waves whole."},
     {Fault::kUnknownInstructionCode, "unknown-instruction-code", "error",
-     "The instruction code is not in this generation's table; it was left out."},
+     "An instruction code is not in this generation's table; it was left out.",
+     "The bytes are damaged or the chip is newer than this decoder."},
     {Fault::kUnidentifiedIssue, "unidentified-issue", "data-loss",
-     "An instruction was issued but the token that says what it was is missing."},
+     "An instruction was issued but the token that says what it was is missing.",
+     "The instruction was left out; look for lost packets before it."},
     {Fault::kQueueOverflow, "issue-queue-overflow", "error",
-     "More instructions wait for their kind than a wave can have in flight; the bytes are "
-     "damaged."},
+     "More instructions wait for their kind than a wave can have in flight.",
+     "The bytes are damaged; program counters behind it are missing until the next known one."},
     {Fault::kResetWithoutTimestamp, "reset-without-timestamp", "error",
-     "A time reset has no timestamp behind it; times after it are too small."},
+     "A time reset has no timestamp behind it.", "Times after it are too small."},
     {Fault::kTimeBackwards, "time-backwards", "error",
-     "An absolute timestamp lies before the time already reached; times jump back there."},
+     "An absolute timestamp lies before the time already reached.",
+     "Times jump back there; compare times only on one side of it."},
     {Fault::kSlotOutOfRange, "slot-out-of-range", "error",
-     "A token names a wave slot that the chip does not have; it was left out."},
-    {Fault::kErrorPc, "error-pc", "error", "The hardware marked a program counter as invalid."},
-    {Fault::kNoCodeObject, "no-code-object", "info",
-     "No code object covers a kernel's address; give it with --code and --base."},
+     "A token names a wave slot that the chip does not have.",
+     "The bytes are damaged; records near it may be wrong."},
+    {Fault::kErrorPc, "error-pc", "error", "The hardware marked a program counter as invalid.",
+     "Instructions behind it may be placed wrongly until the next known one."},
+    {Fault::kNoCodeObject, "no-code-object", "info", "No code object covers a kernel's address.",
+     "Give it with --code and --base."},
     {Fault::kUnknownInstruction, "unknown-instruction", "error",
-     "Bytes of the code object are no instruction that the disassembler knows."},
+     "Bytes of the code object are no instruction that the disassembler knows.",
+     "Program counters end there; check that the code object is the one that ran."},
     {Fault::kStitchIncomplete, "stitch-incomplete", "data-loss",
-     "Instructions of a wave do not fit the code from here on; they have no program counter."},
+     "Instructions of a wave do not fit the code from here on; they have no program counter.",
+     "Check that the code object is the one that ran, at the address given."},
     {Fault::kLinesWithoutToken, "lines-without-token", "data-loss",
-     "Lines of code were stepped over to fit the tokens; the program counters behind are a guess."},
+     "Lines of code were stepped over to fit the tokens.",
+     "The program counters behind them are a guess."},
     {Fault::kNearestChip, "nearest-chip", "info",
-     "The disassembler lacks this chip; the nearest chip's tables were used."},
+     "The disassembler lacks this chip; the nearest chip's tables were used.",
+     "Instructions that only this chip has are counted as unknown."},
     {Fault::kHeaderChanged, "header-changed", "info",
-     "A header inside the stream names another target; later detail belongs to that."},
+     "A header inside the stream names another target.", "Later detail belongs to that target."},
 }};
 
 consteval bool in_order() {
@@ -68,13 +84,18 @@ static_assert(in_order());
 
 } // namespace
 
+Diagnostic describe(Fault fault) {
+    const Row& row = kRows[static_cast<std::size_t>(fault)];
+    return {row.kind, row.severity, row.advice, 0, 0, 0, row.sentence};
+}
+
 std::vector<Diagnostic> Diagnostics::list() const {
     std::vector<Diagnostic> out;
     for (std::size_t i = 0; i < kRows.size(); ++i) {
         const Entry& entry = entries_[i];
         if (entry.count == 0) continue;
         out.push_back({kRows[i].kind, kRows[i].severity, kRows[i].advice, entry.count,
-                       entry.first_offset, entry.first_time});
+                       entry.first_offset, entry.first_time, kRows[i].sentence});
     }
     return out;
 }

@@ -36,6 +36,9 @@ enum class Fault : std::uint8_t {
 };
 inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kHeaderChanged) + 1;
 
+/// What the table says of a fault, with a count of 0.
+Diagnostic describe(Fault fault);
+
 /// Counts faults; constant memory.
 class Diagnostics {
   public:

@@ -14,7 +14,7 @@ namespace wavetap::decode {
 /// around the waves. `Derived` has
 ///   void take_occupancy(const Token&, WaveWords)  by lane: a token that does more than move the
 ///                                                 clock; its place is given
-///   void take_instruction(const Token&)
+///   void take_instruction(const Token&, bool)     true: the last instruction token of its clock
 ///   void take_rest(const Token&)
 ///   WaveWords place_of(const Token&)        of the occupancy lane
 ///   std::uint64_t clocks_of(const Token&)   how far it moves the clock
@@ -79,8 +79,9 @@ template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine
             part_origin_ = part.origin_bits();
             for (const Item item : segment.lanes[Columns::kRest]) {
                 run_to(item.position());
-                const sqtt::Token token = token_of<true>(item);
-                time_ = base_ + std::uint64_t{item.clocks} * Derived::kUnit;
+                const Place place = this->place();
+                const sqtt::Token token = place.template token<true>(item);
+                time_ = place.time(item);
                 derived().take_rest(token);
             }
             run_to(~std::uint32_t{0});
@@ -123,37 +124,53 @@ template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine
     std::uint64_t time_ = 0;           ///< clock of the token in hand
 
   private:
-    template <bool kWide> sqtt::Token token_of(Item item) const {
-        const auto* data = reinterpret_cast<const unsigned char*>(bytes_.data());
-        sqtt::Token token = token_at<kGen, kWide>(
-            data, part_origin_ + std::uint64_t{item.position()} * 4, item.type());
-        token.offset_bits += origin_bits_;
-        return token;
+    /// What a lane's tokens are found by; in locals, so that it need not be read again and again.
+    struct Place {
+        const unsigned char* data;
+        std::uint64_t part_bits, stream_bits, clock;
+
+        template <bool kWide> sqtt::Token token(Item item) const {
+            sqtt::Token token = token_at<kGen, kWide>(
+                data, part_bits + std::uint64_t{item.position()} * 4, item.type());
+            token.offset_bits += stream_bits;
+            return token;
+        }
+        std::uint64_t time(Item item) const {
+            return clock + std::uint64_t{item.clocks} * Derived::kUnit;
+        }
+    };
+    Place place() const {
+        return {reinterpret_cast<const unsigned char*>(bytes_.data()), part_origin_, origin_bits_,
+                base_};
     }
     // Takes the tokens of the first two lanes that lie before `position`. The lanes know of each
     // other only where a wave of the target starts or ends.
     void run_to(std::uint32_t position) {
+        const Place place = this->place();
         auto& lane = lanes_[Columns::kOccupancy];
         const Item* item = lane.data();
         const Item* const end = item + lane.size();
         for (; item != end && item->position() < position; ++item) {
-            const sqtt::Token token = token_of<false>(*item);
+            const sqtt::Token token = place.template token<false>(*item);
             const WaveWords where = derived().place_of(token);
             if (where.on_target()) run_instructions_to(item->position());
-            time_ = base_ + std::uint64_t{item->clocks} * Derived::kUnit;
+            time_ = place.time(*item);
             derived().take_occupancy(token, where);
         }
         lane = {item, end};
         run_instructions_to(position);
     }
     void run_instructions_to(std::uint32_t position) {
+        const Place place = this->place();
         auto& lane = lanes_[Columns::kInstruction];
         const Item* item = lane.data();
         const Item* const end = item + lane.size();
         for (; item != end && item->position() < position; ++item) {
-            const sqtt::Token token = token_of<false>(*item);
-            time_ = base_ + std::uint64_t{item->clocks} * Derived::kUnit;
-            derived().take_instruction(token);
+            const sqtt::Token token = place.template token<false>(*item);
+            time_ = place.time(*item);
+            // Nothing else of this clock follows in the lane.
+            const bool last_of_clock = item + 1 != end && item[1].clocks != item->clocks;
+            derived().take_instruction(token, last_of_clock);
         }
         lane = {item, end};
     }
@@ -162,7 +179,7 @@ template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine
         case Columns::kOccupancy:
             return derived().take_occupancy(token, derived().place_of(token));
         case Columns::kInstruction:
-            return derived().take_instruction(token);
+            return derived().take_instruction(token, false);
         case Columns::kRest:
             return derived().take_rest(token);
         case Columns::kNobody:

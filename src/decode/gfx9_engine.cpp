@@ -50,7 +50,7 @@ class Gfx9Engine final : public EngineBase<sqtt::Generation::kGfx9, Gfx9Engine> 
         else
             wave_end(at(token), where);
     }
-    void take_instruction(const Token& token);
+    void take_instruction(const Token& token, bool last_of_clock);
     void take_rest(const Token& token);
     void finish_waves(StreamPoint end) {
         waves_.finish(end);
@@ -233,7 +233,7 @@ void Gfx9Engine::perf(const Token& token, StreamPoint at) {
     sink_.perf(record);
 }
 
-void Gfx9Engine::take_instruction(const Token& token) {
+inline void Gfx9Engine::take_instruction(const Token& token, bool /*last_of_clock*/) {
     const StreamPoint at = this->at(token);
     if (token.type == TokenType::kIssue) {
         constexpr auto kToken = TokenType::kIssue;

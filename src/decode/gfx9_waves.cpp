@@ -5,6 +5,7 @@
 #include "sqtt/gfx9.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace wavetap::decode {
 namespace {
@@ -163,14 +164,13 @@ void Gfx9Waves::erase(Wave& wave, std::size_t i) const {
     wave.list.erase(i);
     wave.anchors.erased(i);
     for (unsigned q = 0; q < wave.queue_size; ++q) {
-        if (wave.queue[q] > i) --wave.queue[q];
+        std::uint32_t& waiting = wave.queue[(wave.queue_head + q) % kMaxInFlight];
+        if (waiting > i) --waiting;
     }
 }
 
 void Gfx9Waves::drop_oldest_issue(Wave& wave) {
-    const std::uint32_t i = wave.queue[0];
-    std::copy(wave.queue.begin() + 1, wave.queue.begin() + wave.queue_size, wave.queue.begin());
-    --wave.queue_size;
+    const std::uint32_t i = wave.take_oldest();
     diagnostics_->add(Fault::kUnidentifiedIssue, 0, wave.list.times[i]);
     erase(wave, i);
 }
@@ -212,7 +212,8 @@ void Gfx9Waves::issue_one(Wave& wave, StreamPoint at, unsigned state) {
             drop_oldest_issue(wave);
             wave.anchors.add_broken(wave.list.size());
         }
-        wave.queue[wave.queue_size++] = static_cast<std::uint32_t>(wave.list.size());
+        wave.queue[(wave.queue_head + wave.queue_size++) % kMaxInFlight] =
+            static_cast<std::uint32_t>(wave.list.size());
         wave.list.push(at.time, kPendingCategory, 0, 0);
         break;
     case sqtt::Gfx9Issue::kStall:
@@ -230,15 +231,17 @@ void Gfx9Waves::issue_one(Wave& wave, StreamPoint at, unsigned state) {
 }
 
 void Gfx9Waves::issue(StreamPoint at, unsigned simd, std::uint32_t states) {
-    for (unsigned slot = 0; states != 0; ++slot, states >>= 2) {
-        if ((states & 3) == 0) continue;
+    while (states != 0) {
+        const unsigned slot = static_cast<unsigned>(std::countr_zero(states)) / 2;
+        const unsigned state = states >> 2 * slot & 3;
+        states &= ~(3U << 2 * slot);
         Wave& wave = waves_[simd][slot];
         if (!wave.live) {
             ++totals_.tokens_without_wave;
             diagnostics_->add(Fault::kTokenWithoutWave, at.offset_bytes, at.time);
             continue;
         }
-        if (wave.trap == Trap::kNormal) issue_one(wave, at, states & 3);
+        if (wave.trap == Trap::kNormal) issue_one(wave, at, state);
     }
 }
 
@@ -274,9 +277,7 @@ void Gfx9Waves::inst(StreamPoint at, unsigned simd, unsigned slot, unsigned type
         return;
     }
     if (wave.queue_size == 0) return;
-    const std::uint32_t i = wave.queue[0];
-    std::copy(wave.queue.begin() + 1, wave.queue.begin() + wave.queue_size, wave.queue.begin());
-    --wave.queue_size;
+    const std::uint32_t i = wave.take_oldest();
     name(wave, at, simd, i, type);
 }
 

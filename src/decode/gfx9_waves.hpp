@@ -64,11 +64,18 @@ class Gfx9Waves {
         InstructionList list;
         AnchorList anchors;
         std::vector<TimelinePiece> timeline;
-        std::array<std::uint32_t, kMaxInFlight> queue{}; ///< issued, not yet named
-        unsigned queue_size = 0;
+        std::array<std::uint32_t, kMaxInFlight> queue{}; ///< a ring: issued, not yet named
+        unsigned queue_head = 0, queue_size = 0;
         std::array<std::uint32_t, 16> last_named{}; ///< index + 1 of the last of each category
         std::vector<std::uint64_t> stalls;
         std::size_t first_stall = 0;
+
+        std::uint32_t take_oldest() {
+            const std::uint32_t index = queue[queue_head];
+            queue_head = (queue_head + 1) % kMaxInFlight;
+            --queue_size;
+            return index;
+        }
     };
 
     void clear(Wave& wave) const;

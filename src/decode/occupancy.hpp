@@ -22,7 +22,8 @@ class Occupancy {
           diagnostics_(&diagnostics), quiet_on_target_(quiet_on_target) {}
 
     /// Takes a slot. `entry_address` is absolute.
-    void start(StreamPoint at, WaveWords words, std::uint64_t entry_address, bool is_ext) {
+    [[gnu::always_inline]] void start(StreamPoint at, WaveWords words, std::uint64_t entry_address,
+                                      bool is_ext) {
         Slot& slot = slots_[index(words)];
         if (slot.taken) [[unlikely]]
             end_is_missing(slot, at);
@@ -37,7 +38,7 @@ class Occupancy {
         report(slot, at.time, true);
     }
     /// Gives a slot back. False if it was not taken (the caller decides what that means).
-    bool end(StreamPoint at, WaveWords where) {
+    [[gnu::always_inline]] bool end(StreamPoint at, WaveWords where) {
         Slot& slot = slots_[index(where)];
         if (!slot.taken) return false;
         slot.taken = false;
@@ -83,7 +84,7 @@ class Occupancy {
                                         (words.simd() & 3U) << 5 | (words.slot() & 31U));
     }
     static WaveHead head_of(const Slot& slot);
-    void report(const Slot& slot, std::uint64_t time, bool start) {
+    [[gnu::always_inline]] void report(const Slot& slot, std::uint64_t time, bool start) {
         OccupancyRecord& record = records_[record_count_];
         record.time = time;
         record.pc.object = slot.entry.object;
@@ -91,7 +92,7 @@ class Occupancy {
         record.set(slot.words, start, slot.is_ext);
         if (++record_count_ == kBatch) flush();
     }
-    void deliver(const Slot& slot, std::uint64_t end) {
+    [[gnu::always_inline]] void deliver(const Slot& slot, std::uint64_t end) {
         WaveHead& wave = waves_[wave_count_];
         wave.ordinal = slot.ordinal;
         wave.start = slot.start;

@@ -95,7 +95,7 @@ template <Generation kGen> class RdnaEngine final : public EngineBase<kGen, Rdna
                                                  : place<TokenType::kWaveStart>(token);
     }
     void take_occupancy(const Token& token, WaveWords where);
-    void take_instruction(const Token& token);
+    void take_instruction(const Token& token, bool last_of_clock);
     void take_rest(const Token& token);
     void finish_waves(StreamPoint end);
 
@@ -187,11 +187,15 @@ inline void RdnaEngine<kGen>::occupancy(const Token& token, StreamPoint at, Wave
         wave_start<TokenType::kWaveStartExt>(token, at, where);
 }
 
-template <Generation kGen> inline void RdnaEngine<kGen>::take_instruction(const Token& token) {
-    if constexpr (kHoldsTokens)
-        hold(token);
-    else
-        instruction_token(token, this->at(token));
+template <Generation kGen>
+inline void RdnaEngine<kGen>::take_instruction(const Token& token, bool last_of_clock) {
+    if constexpr (kHoldsTokens) {
+        if (held_count_ != 0 && held_time_ != time_) flush();
+        // Alone in its clock it has nothing to wait for.
+        if (held_count_ != 0 || !last_of_clock || token.type == TokenType::kWaveReady)
+            return hold(token);
+    }
+    instruction_token(token, this->at(token));
 }
 
 template <Generation kGen> void RdnaEngine<kGen>::take_rest(const Token& token) {

@@ -19,7 +19,7 @@ std::uint64_t above(std::uint64_t a, std::uint64_t b) {
 
 } // namespace
 
-void RdnaWaves::set(Wave& wave, WaveState state, std::uint64_t time) const {
+inline void RdnaWaves::set(Wave& wave, WaveState state, std::uint64_t time) const {
     if (time > wave.last) {
         const std::uint64_t clocks = time - wave.last;
         if (!wave.timeline.empty() && wave.timeline.back().state == wave.state)
@@ -112,7 +112,7 @@ void RdnaWaves::close_barrier(Wave& wave, std::uint64_t time) const {
     wave.list.categories[size - 1] = c(Category::kMsg);
 }
 
-void RdnaWaves::append(Wave& wave, std::uint64_t time, const OpRow& op) const {
+inline void RdnaWaves::append(Wave& wave, std::uint64_t time, const OpRow& op) const {
     std::uint64_t issue = time;
     std::uint32_t cycles = op.cycles;
     if (wave.scale_next) {
@@ -174,6 +174,10 @@ void RdnaWaves::return_from_trap(Wave& wave, std::uint64_t time) const {
 void RdnaWaves::instruction(StreamPoint at, unsigned slot, const OpRow& op) {
     Wave* wave = active(at, slot);
     if (wave == nullptr) return;
+    if (op.kind == OpKind::kNormal && !wave->barrier_open && !wave->trapped) [[likely]] {
+        append(*wave, at.time, op);
+        return;
+    }
     if (op.kind == OpKind::kReturn) {
         return_from_trap(*wave, at.time);
         return;

@@ -161,10 +161,17 @@ struct CodeObjectEvent {
 struct Diagnostic {
     const char* kind = "";     ///< stable word, e.g. "packets-lost"
     const char* severity = ""; ///< "info", "data-loss", "error"
-    const char* advice = "";   ///< one sentence for the user
+    const char* advice = "";   ///< what the user can do, or what not to trust
     std::uint64_t count = 0;
-    std::uint64_t first_offset_bytes = 0;
-    std::uint64_t first_time = 0;
+    std::uint64_t first_offset_bytes = 0; ///< of the first token concerned, in the stream
+    std::uint64_t first_time = 0;         ///< its clock
+    const char* sentence = "";            ///< what happened
+
+    /// Sentence and advice.
+    std::string text() const {
+        const std::string first = sentence;
+        return first.empty() ? advice : first + " " + advice;
+    }
 };
 
 } // namespace wavetap::decode

@@ -10,9 +10,10 @@ namespace wavetap::decode {
 namespace {
 
 constexpr std::size_t kHeaderBytes = 8;
-/// One thread: the columns of a part stay in the cache.
-constexpr std::size_t kPartAlone = 32 * 1024;
+constexpr std::size_t kPartAlone = 48 * 1024; ///< its columns stay in the cache
+/// Each thread has the columns of two parts, some 30 bytes for each of their bytes at worst.
 constexpr std::size_t kPartTogether = 64 * 1024;
+constexpr unsigned kManyThreads = 8;
 /// What is fed in small pieces is collected up to this.
 constexpr std::size_t kCollect = 256 * 1024;
 
@@ -40,14 +41,19 @@ Result<sqtt::Header> StreamDecoder::read_header(std::span<const std::byte> bytes
     return sqtt::parse_header(raw);
 }
 
-Result<void> StreamDecoder::begin(std::span<const std::byte> bytes) {
+Result<void> StreamDecoder::begin(std::span<const std::byte> bytes, bool whole) {
     if (options_.header) {
         WAVETAP_TRY(header_, sqtt::parse_header(*options_.header));
     } else {
         WAVETAP_TRY(header_, read_header(bytes));
     }
-    const unsigned threads = thread_count(options_.threads);
-    if (threads > 1) pool_ = std::make_unique<TaskPool>(threads);
+    std::size_t threads = thread_count(options_.threads);
+    const std::size_t part_bytes = options_.part_bytes != 0                 ? options_.part_bytes
+                                   : threads == 1 || threads > kManyThreads ? kPartAlone
+                                                                            : kPartTogether;
+    // A small blob has no work for many.
+    if (whole) threads = std::min(threads, bytes.size() / part_bytes + 1);
+    if (threads > 1) pool_ = std::make_unique<TaskPool>(static_cast<unsigned>(threads));
     EngineSetup setup;
     setup.header = *header_;
     setup.code = code_;
@@ -56,9 +62,7 @@ Result<void> StreamDecoder::begin(std::span<const std::byte> bytes) {
     setup.want_instructions = options_.want_instructions;
     setup.insert_barrier_waits = options_.insert_barrier_waits;
     setup.pool = pool_.get();
-    setup.part_bytes = options_.part_bytes != 0 ? options_.part_bytes
-                       : pool_                  ? kPartTogether
-                                                : kPartAlone;
+    setup.part_bytes = part_bytes;
     const bool gfx9 = header_->generation == sqtt::Generation::kGfx9;
     engine_ = gfx9 ? make_gfx9_engine(setup) : make_rdna_engine(setup);
     if (gfx9 && !options_.header) start_bits_ = 64;
@@ -84,7 +88,7 @@ Result<void> StreamDecoder::feed(std::span<const std::byte> bytes) {
                             bytes.begin() + static_cast<std::ptrdiff_t>(taken));
             bytes = bytes.subspan(taken);
             if (taken < missing) return {};
-            WAVETAP_CHECK_OK(begin(pending_));
+            WAVETAP_CHECK_OK(begin(pending_, false));
             continue;
         }
         if (pending_.empty()) {
@@ -127,7 +131,7 @@ Result<void> StreamDecoder::feed_chunk(std::span<const std::byte> bytes, std::si
 
 Result<BlobTotals> StreamDecoder::finish() {
     if (!engine_) {
-        WAVETAP_CHECK_OK(begin(pending_));
+        WAVETAP_CHECK_OK(begin(pending_, true));
     }
     consume(pending_, true);
     pending_.clear();
@@ -137,7 +141,7 @@ Result<BlobTotals> StreamDecoder::finish() {
 Result<BlobTotals> decode_stream(std::span<const std::byte> bytes, const StreamOptions& options,
                                  CodeMap& code, RecordSink& sink, Diagnostics& diagnostics) {
     StreamDecoder decoder(options, code, sink, diagnostics);
-    WAVETAP_CHECK_OK(decoder.begin(bytes));
+    WAVETAP_CHECK_OK(decoder.begin(bytes, true));
     decoder.consume(bytes, true);
     return decoder.engine_->finish();
 }

@@ -58,7 +58,8 @@ class StreamDecoder {
   private:
     friend Result<BlobTotals> decode_stream(std::span<const std::byte>, const StreamOptions&,
                                             CodeMap&, RecordSink&, Diagnostics&);
-    Result<void> begin(std::span<const std::byte> bytes);
+    /// `whole`: nothing comes behind `bytes`.
+    Result<void> begin(std::span<const std::byte> bytes, bool whole);
     std::size_t consume(std::span<const std::byte> bytes, bool last);
 
     StreamOptions options_;

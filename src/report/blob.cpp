@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/blob.hpp"
 
+#include "base/task_pool.hpp"
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -24,8 +26,16 @@ std::uint64_t count_zero_tail(const std::vector<std::byte>& bytes) {
     return static_cast<std::uint64_t>(last - bytes.rbegin());
 }
 
-void read_and_decode(Blob& blob, const store::Segment& chunks, const CodeTable& code) {
-    for (const store::ChunkInfo* chunk : chunks) {
+/// A blob and what it is made of.
+struct Work {
+    Blob blob;
+    store::Segment chunks;
+    decode::Options options;
+};
+
+void read_and_decode(Work& work) {
+    Blob& blob = work.blob;
+    for (const store::ChunkInfo* chunk : work.chunks) {
         blob.bytes += chunk->bytes;
         blob.capacity_bytes = std::max(blob.capacity_bytes, chunk->capacity_bytes);
         blob.gpu_full |= chunk->gpu_full;
@@ -36,7 +46,7 @@ void read_and_decode(Blob& blob, const store::Segment& chunks, const CodeTable& 
         blob.status = chunk->status;
         blob.dropped = chunk->dropped;
     }
-    const auto bytes = store::read_segment(*blob.process, chunks);
+    const auto bytes = store::read_segment(*blob.process, work.chunks);
     if (!bytes) {
         blob.error = bytes.error();
         return;
@@ -44,10 +54,7 @@ void read_and_decode(Blob& blob, const store::Segment& chunks, const CodeTable& 
     blob.zero_tail_bytes = count_zero_tail(*bytes);
     // A segment that broke off before its header was stored.
     if (bytes->empty() && blob.lost) return;
-    decode::Options options;
-    options.gfx = blob.agent->name;
-    options.objects = code.loaded(*blob.process, blob.agent->index);
-    auto records = decode::decode_blob(*bytes, options);
+    auto records = decode::decode_blob(*bytes, work.options);
     if (records) {
         blob.records = *std::move(records);
     } else {
@@ -55,10 +62,40 @@ void read_and_decode(Blob& blob, const store::Segment& chunks, const CodeTable& 
     }
 }
 
+/// Decodes side by side what was collected and hands it over in order.
+class Batch {
+  public:
+    Batch(const std::function<void(const Blob&)>& visit, unsigned threads)
+        : visit_(&visit), pool_(thread_count(threads)) {}
+
+    void add(Work work) {
+        work_.push_back(std::move(work));
+        if (work_.size() == pool_.threads()) run();
+    }
+    void run() {
+        // What few blobs leave idle works inside of them.
+        const auto count = static_cast<unsigned>(work_.size());
+        for (Work& work : work_)
+            work.options.threads = std::max(1U, pool_.threads() / std::max(1U, count));
+        pool_.for_each(work_.size(), [this](std::size_t i) { read_and_decode(work_[i]); });
+        for (Work& work : work_) {
+            (*visit_)(work.blob);
+            work.blob = {};
+        }
+        work_.clear();
+    }
+
+  private:
+    const std::function<void(const Blob&)>* visit_;
+    TaskPool pool_;
+    std::vector<Work> work_;
+};
+
 } // namespace
 
 Result<void> visit_blobs(const store::TraceFolder& folder, CodeTable& code,
-                         const std::function<void(const Blob&)>& visit) {
+                         const std::function<void(const Blob&)>& visit, unsigned threads) {
+    Batch batch(visit, threads);
     for (const store::ProcessTrace& process : folder.processes) {
         code.add(process);
         for (const store::Run& run : process.runs) {
@@ -78,7 +115,8 @@ Result<void> visit_blobs(const store::TraceFolder& folder, CodeTable& code,
             for (const std::uint32_t se : engines) {
                 const std::vector<store::Segment> segments = store::segments_of(run, se);
                 for (std::size_t i = 0; i < segments.size(); ++i) {
-                    Blob blob;
+                    Work work;
+                    Blob& blob = work.blob;
                     blob.process = &process;
                     blob.agent = agent;
                     blob.context = context;
@@ -86,11 +124,15 @@ Result<void> visit_blobs(const store::TraceFolder& folder, CodeTable& code,
                     blob.se = se;
                     blob.segment = static_cast<std::uint32_t>(i);
                     blob.segments = static_cast<std::uint32_t>(segments.size());
-                    read_and_decode(blob, segments[i], code);
-                    visit(blob);
+                    work.chunks = segments[i];
+                    work.options.gfx = agent->name;
+                    work.options.objects = code.loaded(process, agent->index);
+                    batch.add(std::move(work));
                 }
             }
         }
+        // The table of code objects changes with the process.
+        batch.run();
     }
     return {};
 }

@@ -37,11 +37,11 @@ struct Blob {
 };
 
 /// Decodes the folder blob by blob, in order of process, run, engine and segment, and hands each one
-/// over.
-/// Only one is in memory at a time. `code` takes in the code objects on the way.
+/// over. Up to `threads` are decoded side by side and in memory at a time (0: one for each
+/// processor); `visit` is called by the calling thread. `code` takes in the code objects on the way.
 /// Errors: kCorrupt if the folder names an agent or context that it does not describe; what fails
 /// for one blob is told in that blob.
 Result<void> visit_blobs(const store::TraceFolder& folder, CodeTable& code,
-                         const std::function<void(const Blob&)>& visit);
+                         const std::function<void(const Blob&)>& visit, unsigned threads = 1);
 
 } // namespace wavetap::report

@@ -54,11 +54,13 @@ void add_idle_contexts(const store::ProcessTrace& process, Health& health) {
 
 } // namespace
 
-Result<HotSpots> find_hot_spots(const std::vector<store::TraceFolder>& folders, CodeTable& code) {
+Result<HotSpots> find_hot_spots(const std::vector<store::TraceFolder>& folders, CodeTable& code,
+                                unsigned threads) {
     HotSpotBuilder builder(code);
     for (const store::TraceFolder& folder : folders) {
         builder.add_folder(folder);
-        WAVETAP_CHECK_OK(visit_blobs(folder, code, [&](const Blob& blob) { builder.add(blob); }));
+        WAVETAP_CHECK_OK(visit_blobs(
+            folder, code, [&](const Blob& blob) { builder.add(blob); }, threads));
     }
     return builder.finish();
 }

@@ -140,7 +140,7 @@ EngineHealth judge(const Blob& blob) {
     advise_on_stop(health);
     for (const decode::Diagnostic& diagnostic : blob.records.diagnostics) {
         if (std::string_view(diagnostic.severity) == "info") continue;
-        health.losses.push_back({diagnostic.kind, diagnostic.advice, diagnostic.count,
+        health.losses.push_back({diagnostic.kind, diagnostic.text(), diagnostic.count,
                                  diagnostic.first_offset_bytes, diagnostic.first_time});
     }
     // Of several segments the short ones may see no wave.

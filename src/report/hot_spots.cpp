@@ -289,7 +289,7 @@ void HotSpotBuilder::add(const Blob& blob) {
         Fault& fault = impl_->faults[diagnostic.kind];
         fault.kind = diagnostic.kind;
         fault.severity = diagnostic.severity;
-        fault.advice = diagnostic.advice;
+        fault.advice = diagnostic.text();
         fault.count += diagnostic.count;
         ++fault.blobs;
     }

@@ -146,7 +146,8 @@ class HotSpotBuilder {
 };
 
 /// Everything in `folders`. Errors: those of visit_blobs().
-Result<HotSpots> find_hot_spots(const std::vector<store::TraceFolder>& folders, CodeTable& code);
+Result<HotSpots> find_hot_spots(const std::vector<store::TraceFolder>& folders, CodeTable& code,
+                                unsigned threads = 1);
 
 enum class View : std::uint8_t { kInstruction, kLine, kKernel, kWave, kCu };
 /// "inst", "line", "kernel", "wave", "cu". Errors: kInvalidArgument naming the words.

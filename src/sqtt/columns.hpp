@@ -84,7 +84,7 @@ class TokenColumns {
     const Counts& counts() const { return counts_; }
 
     /// Walks that go side by side in one thread: the latency of a step is what limits one.
-    static constexpr unsigned kWalks = 4;
+    static constexpr unsigned kWalks = 3;
 
   private:
     template <Generation>
