@@ -85,7 +85,7 @@ class Rig {
     static constexpr std::uint64_t kHeapBytes = 1 << 20;
     static constexpr std::uint32_t kRingPackets = 64;
 
-    explicit Rig(const ChipSpec& spec, TruthWriter* truth = nullptr) : truth_(truth) {
+    explicit Rig(const ChipSpec& spec, TruthWriter* truth = nullptr) {
         space.map(kCode, 1 << 16);
         space.map(kHeap, kHeapBytes);
         auto made = Chip::create(spec, 0, space, host, truth);
@@ -244,7 +244,6 @@ class Rig {
         p[at] = static_cast<std::uint32_t>(value);
         p[at + 1] = static_cast<std::uint32_t>(value >> 32);
     }
-    TruthWriter* truth_;
     std::uint64_t heap_ = 0, code_ = 0;
 };
 
