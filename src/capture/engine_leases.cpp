@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 // The streams that leases share.
 
@@ -75,7 +76,7 @@ Result<void> HubEngine::begin_lease(const RunRequest& request, const SlotPlan& p
     std::byte* start = leases_.memory().host;
     std::byte* stop = start + lease_start_dwords_ * 4ull;
     std::memcpy(start, arena_.at(streams.start), streams.start.dwords * 4ull);
-    std::memcpy(start + streams.start.dwords * 4ull, markers.data(), markers.size() * 4);
+    std::ranges::copy(std::as_bytes(std::span(markers)), start + streams.start.dwords * 4ull);
     fill_nops(start + start_dwords * 4,
               lease_start_dwords_ - static_cast<std::uint32_t>(start_dwords));
     std::memcpy(stop, arena_.at(streams.stop), streams.stop.dwords * 4ull);
