@@ -233,13 +233,22 @@ constexpr Way kWays[] = {{1, 1, 0},    {1, 7, 0},    {1, 333, 0},  {2, 2, 0},   
                          {8, 64, 0},   {8, 1023, 0}, {1, 0, 1},    {1, 0, 7},   {1, 50, 1000},
                          {2, 33, 501}, {3, 100, 64}, {8, 13, 2047}};
 
+/// Of the blobs of one chip. ThreadSanitizer looks at the threads, for which some are enough; the
+/// records of all are compared by every other build.
+#ifdef __SANITIZE_THREAD__
+constexpr std::size_t kEveryNthBlob = 8;
+#else
+constexpr std::size_t kEveryNthBlob = 1;
+#endif
+
 class EveryWay : public testing::TestWithParam<const char*> {};
 
 TEST_P(EveryWay, OfCuttingABlobGivesTheSameRecords) {
     const auto files = files_of(GetParam());
     WAVETAP_NEED_DATA(files);
     std::uint64_t waves = 0;
-    for (const auto& path : files) {
+    for (std::size_t i = 0; i < files.size(); i += kEveryNthBlob) {
+        const auto& path = files[i];
         Subject subject = subject_of(path);
         if (std::string(GetParam()) != "synthetic") {
             ASSERT_TRUE(subject.source) << path;
