@@ -236,7 +236,7 @@ constexpr Way kWays[] = {{1, 1, 0},    {1, 7, 0},    {1, 333, 0},  {2, 2, 0},   
 /// Of the blobs of one chip. ThreadSanitizer looks at the threads, for which some are enough; the
 /// records of all are compared by every other build.
 #ifdef __SANITIZE_THREAD__
-constexpr std::size_t kEveryNthBlob = 8;
+constexpr std::size_t kEveryNthBlob = 3;
 #else
 constexpr std::size_t kEveryNthBlob = 1;
 #endif
