@@ -327,7 +327,18 @@ void AgentHub::cancel(std::uint64_t run) {
     MutexLock lock(core_->mutex);
     if (core_->owner_run != run) return;
     core_->cancelled_run = run;
+    core_->silenced.store(true); // also where the hub closes, or stops it already
     core_->work.notify_one();
+}
+
+Result<void> AgentHub::wait_over(std::uint64_t run) {
+    Core& core = *core_;
+    MutexLock lock(core.mutex);
+    const bool over = core.answered.wait_until(
+        core.mutex, core.clock.deadline_after(core.options.engine.limits.request),
+        [&]() WAVETAP_REQUIRES(core.mutex) { return core.owner_run != run || core.thread_ended; });
+    if (over) return {};
+    return Error{ErrorCode::kTimeout, "a chunk handler of a discarded run does not return", "", ""};
 }
 
 Result<void> AgentHub::post(std::function<void()> job) {
@@ -456,6 +467,13 @@ RunningTrace& RunningTrace::operator=(RunningTrace&& other) noexcept {
 
 RunningTrace::~RunningTrace() {
     if (hub_ != nullptr) hub_->cancel(run_);
+}
+
+Result<void> RunningTrace::discard() {
+    AgentHub* hub = std::exchange(hub_, nullptr);
+    if (hub == nullptr) return {};
+    hub->cancel(run_);
+    return hub->wait_over(run_);
 }
 
 Result<RunSummary> RunningTrace::stop() {

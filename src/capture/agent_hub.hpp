@@ -36,6 +36,9 @@ class RunningTrace {
     /// Errors: kWouldDeadlock (called from a chunk handler; the run goes on), kTimeout, kUnavailable,
     /// kWrongState (not active, or the hub was closed).
     Result<RunSummary> stop();
+    /// Ends the run without its data. On return no callback is in progress and none comes any more.
+    /// Not from a chunk handler of this run. Errors: kTimeout (a handler of it is still inside).
+    Result<void> discard();
 
   private:
     friend class AgentHub;
@@ -153,6 +156,7 @@ class AgentHub {
     struct Core;
     Result<RunSummary> stop(std::uint64_t run);
     void cancel(std::uint64_t run);
+    Result<void> wait_over(std::uint64_t run);
     Result<void> wait_marked(MarkerLog::Position until);
 
     /// Shared with the hub's thread, so that a thread which never came back touches no freed memory.

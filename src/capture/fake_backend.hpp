@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -30,9 +31,12 @@ struct FakeGpu {
     std::atomic<bool> armed{false};
     std::atomic<std::uint64_t> freed_while_armed{0};
     std::atomic<std::uint64_t> user_data_words{0};
+    std::function<void(Call)>
+        watch; ///< on the hub's thread, before each call; set it before the first
 
     bool fails(Call call) {
         const std::uint64_t number = ++calls[call];
+        if (watch) watch(call);
         return fail_at[call].load() == number;
     }
     void no_faults() {

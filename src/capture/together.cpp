@@ -124,8 +124,8 @@ Result<std::vector<RunningTrace>> start_together(std::span<AgentHub* const> hubs
     const Step drop = [](Work& all, std::size_t i) {
         RunningTrace token;
         if (!all.begin(i, token)) return;
-        token = {};
-        all.finish(i, {}, RunSummary{});
+        auto over = token.discard();
+        all.finish(i, {}, over ? Result<RunSummary>(RunSummary{}) : std::move(over.error()));
     };
     if (own < hubs.size()) drop(*undo, own);
     carry_out(hubs, undo, own, drop);

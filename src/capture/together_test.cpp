@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <thread>
+#include <utility>
 #include <vector>
 
 // Contexts that span agents: all of them at once, or none.
@@ -228,6 +229,61 @@ TEST_F(TogetherTest, CloseWhileSpanningContextsRun) {
     EXPECT_EQ(chunks(), 4);
     EXPECT_EQ(session_.stop(all).error().code, ErrorCode::kWrongState);
     EXPECT_EQ(session_.start(all).error().code, ErrorCode::kWrongState);
+}
+
+/// Agent 0 starts, then closes and delivers while agent 1's start fails.
+struct ClosingHandler {
+    Mutex mutex;
+    CondVar changed;
+    bool inside WAVETAP_GUARDED_BY(mutex) = false;
+    bool start_returned WAVETAP_GUARDED_BY(mutex) = false;
+    bool late WAVETAP_GUARDED_BY(mutex) = false;
+
+    bool wait(const Clock& clock, Duration patience, const bool& what) WAVETAP_REQUIRES(mutex) {
+        return changed.wait_until(mutex, clock.now() + patience, [&what] { return what; });
+    }
+    void set(bool& what) WAVETAP_REQUIRES(mutex) {
+        what = true;
+        changed.notify_all();
+    }
+};
+
+TEST_F(TogetherTest, RollBackOnAHubThatClosesWaitsForItsHandler) {
+    ClosingHandler state;
+    const auto handler = [](const Chunk&, void* user) {
+        auto& all = *static_cast<ClosingHandler*>(user);
+        const SteadyClock clock;
+        MutexLock lock(all.mutex);
+        all.set(all.inside);
+        // Comes only if start() does not wait for this handler.
+        all.late = all.wait(clock, std::chrono::milliseconds(100), all.start_returned) || all.late;
+    };
+    const auto both = make({0, 1}, handler, &state);
+    std::jthread closer;
+    bool began = false; // on hub 1's thread
+    gpus_[1].watch = [&](FakeGpu::Call call) {
+        if (call != FakeGpu::kSubmit || std::exchange(began, true)) return;
+        bool started = false; // a job behind the start on hub 0
+        EXPECT_TRUE(session_.hub(0).post([&] {
+            MutexLock lock(state.mutex);
+            state.set(started);
+        }));
+        MutexLock lock(state.mutex);
+        EXPECT_TRUE(state.wait(clock_, std::chrono::seconds(30), started));
+        closer = std::jthread([this] { EXPECT_TRUE(session_.hub(0).close()); });
+        EXPECT_TRUE(state.wait(clock_, std::chrono::seconds(30), state.inside));
+    };
+    gpus_[1].fail_at[FakeGpu::kSubmit] = 1;
+    EXPECT_FALSE(session_.start(both));
+    {
+        MutexLock lock(state.mutex);
+        state.set(state.start_returned);
+    }
+    closer.join();
+    EXPECT_TRUE(session_.close()); // before what `watch` refers to
+    MutexLock lock(state.mutex);
+    EXPECT_TRUE(state.inside);
+    EXPECT_FALSE(state.late) << "start() had failed and returned while a handler of it ran";
 }
 
 } // namespace
