@@ -34,12 +34,12 @@ class TokenColumns {
         bool after_ext = false; ///< the token before was a WSTART_EXT or a byte of it
         friend bool operator==(const Entry&, const Entry&) = default;
     };
-    /// One token.
+    /// One token. Without initial values: making room for a part writes nothing.
     struct Item {
-        std::uint32_t place = 0;
+        std::uint32_t place;
         /// Clocks from the beginning of the segment to the token, its own included; in the
         /// generation's units. Absolute timestamps are not applied.
-        std::uint32_t clocks = 0;
+        std::uint32_t clocks;
 
         TokenType type() const { return static_cast<TokenType>(place >> kPositionBits); }
         /// From origin_bits() on, in units of four bits.
