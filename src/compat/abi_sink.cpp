@@ -231,7 +231,9 @@ void AbiSink::finish(const decode::Diagnostics& diagnostics, std::uint32_t count
         send(kFrequency, &hertz, 1);
     }
     if (diagnostics.count(Fault::kPacketsLost) != 0) say(kDataLost);
-    if (diagnostics.count(Fault::kStitchIncomplete) != 0 && !said_->stitch_incomplete) {
+    const bool unstitched = diagnostics.count(Fault::kStitchIncomplete) != 0 ||
+                            diagnostics.count(Fault::kNoCodeObject) != 0;
+    if (unstitched && !said_->stitch_incomplete) {
         said_->stitch_incomplete = true;
         say(kStitchIncomplete);
     }

@@ -11,9 +11,6 @@
 namespace wavetap::decode {
 namespace {
 
-// Damaged markers must not make the table of objects grow without bound.
-constexpr std::size_t kMaxObjects = 1U << 16;
-
 std::optional<std::int32_t> branch_distance(std::string_view text) {
     const std::size_t space = text.find_last_of(" \t");
     if (space == std::string_view::npos) return std::nullopt;
@@ -85,11 +82,17 @@ std::uint64_t CodeMap::code_id_for(std::uint64_t id, std::uint64_t address) cons
     return id;
 }
 
-void CodeMap::load(std::uint64_t address, std::uint64_t size, std::uint64_t id, bool from_start) {
-    if (objects_.size() >= kMaxObjects || live_ids_.contains(id)) return;
-    if (before_change) before_change();
-    live_ids_.insert(id);
-    memo_address_ = kNoAddress;
+bool CodeMap::load(std::uint64_t address, std::uint64_t size, std::uint64_t id, bool from_start) {
+    const auto known = by_id_.find(id);
+    if (known != by_id_.end()) {
+        const Object& old = objects_[known->second];
+        if (old.live) return true;
+        if (old.address == address && old.size == size && old.from_start == from_start) {
+            make_live(known->second);
+            return true;
+        }
+    }
+    if (objects_.size() - 1 - given_.size() >= kMaxObjects) return false;
     Object object;
     object.id = id;
     object.code_id = code_id_for(id, address);
@@ -99,16 +102,31 @@ void CodeMap::load(std::uint64_t address, std::uint64_t size, std::uint64_t id, 
     object.has_code = source_ != nullptr && source_->knows(object.code_id);
     objects_.push_back(std::move(object));
     const auto index = static_cast<std::uint32_t>(objects_.size() - 1);
-    insert_sorted(live_, index);
+    by_id_[id] = index;
+    make_live(index);
     if (from_start) insert_sorted(from_start_, index);
+    return true;
+}
+
+void CodeMap::make_live(std::uint32_t index) {
+    if (before_change) before_change();
+    memo_address_ = kNoAddress;
+    objects_[index].live = true;
+    insert_sorted(live_, index);
 }
 
 void CodeMap::unload(std::uint64_t id) {
-    if (!live_ids_.contains(id)) return;
+    const auto known = by_id_.find(id);
+    if (known == by_id_.end() || !objects_[known->second].live) return;
     if (before_change) before_change();
-    live_ids_.erase(id);
     memo_address_ = kNoAddress;
-    std::erase_if(live_, [this, id](std::uint32_t index) { return objects_[index].id == id; });
+    Object& object = objects_[known->second];
+    object.live = false;
+    const auto first = std::lower_bound(live_.begin(), live_.end(), object.address,
+                                        [this](std::uint32_t index, std::uint64_t value) {
+                                            return objects_[index].address < value;
+                                        });
+    live_.erase(std::find(first, live_.end(), known->second));
 }
 
 void CodeMap::insert_sorted(std::vector<std::uint32_t>& sorted, std::uint32_t index) {

@@ -15,7 +15,6 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace wavetap::decode {
@@ -69,8 +68,13 @@ class CodeMap {
     /// `source` may be null: then nothing has lines. `objects` are always loaded.
     CodeMap(CodeSource* source, const std::vector<LoadedObject>& objects);
 
-    /// A code object was loaded (marker). One with the same id that is live is kept.
-    void load(std::uint64_t address, std::uint64_t size, std::uint64_t id, bool from_start);
+    /// Code objects of markers that are kept, unloaded ones included: damaged markers must not make
+    /// the table grow without bound. One that is loaded again where it was counts once.
+    static constexpr std::size_t kMaxObjects = 1U << 16;
+
+    /// A code object was loaded (marker). One with the same id that is live is kept. False if there
+    /// are too many: it is not known then.
+    bool load(std::uint64_t address, std::uint64_t size, std::uint64_t id, bool from_start);
     void unload(std::uint64_t id);
 
     /// Which live object covers `absolute`. Markers come before the caller's objects.
@@ -98,22 +102,24 @@ class CodeMap {
         std::uint64_t address = 0; ///< load base: absolute = address + ELF address
         std::uint64_t size = 0;
         bool from_start = false;
+        bool live = false;
         bool has_code = false; ///< the source has its bytes
     };
 
     PcRef find_and_keep(std::uint64_t absolute);
     PcRef find_live(std::uint64_t absolute) const;
     std::uint32_t find(const std::vector<std::uint32_t>& sorted, std::uint64_t absolute) const;
+    void make_live(std::uint32_t index);
     void insert_sorted(std::vector<std::uint32_t>& sorted, std::uint32_t index);
     std::uint64_t code_id_for(std::uint64_t id, std::uint64_t address) const;
 
     CodeSource* source_;
-    Mutex source_mutex_;          ///< one call of the source at a time
-    std::vector<Object> objects_; ///< [0] = no object
-    std::unordered_set<std::uint64_t> live_ids_;
-    std::vector<std::uint32_t> given_;      ///< the caller's, by address
-    std::vector<std::uint32_t> live_;       ///< from markers, by address
-    std::vector<std::uint32_t> from_start_; ///< from markers, by address
+    Mutex source_mutex_;                                     ///< one call of the source at a time
+    std::vector<Object> objects_;                            ///< [0] = no object
+    std::unordered_map<std::uint64_t, std::uint32_t> by_id_; ///< newest from markers of each id
+    std::vector<std::uint32_t> given_;                       ///< the caller's, by address
+    std::vector<std::uint32_t> live_;                        ///< from markers, by address
+    std::vector<std::uint32_t> from_start_;                  ///< from markers, by address
     static constexpr std::uint64_t kNoAddress = ~std::uint64_t{0};
     std::uint64_t memo_address_ = kNoAddress;
     PcRef memo_;

@@ -56,8 +56,10 @@ constexpr std::array<Row, kFaultCount> kRows{{
      "The bytes are damaged; records near it may be wrong."},
     {Fault::kErrorPc, "error-pc", "error", "The hardware marked a program counter as invalid.",
      "Instructions behind it may be placed wrongly until the next known one."},
-    {Fault::kNoCodeObject, "no-code-object", "info", "No code object covers a kernel's address.",
-     "Give it with --code and --base."},
+    {Fault::kNoCodeObject, "no-code-object", "info",
+     "Instructions ran at an address that no code object covers; they have no program counter.",
+     "Give the code object with --code and --base; an address of 0 was set before the trace "
+     "began."},
     {Fault::kUnknownInstruction, "unknown-instruction", "error",
      "Bytes of the code object are no instruction that the disassembler knows.",
      "Program counters end there; check that the code object is the one that ran."},
@@ -72,6 +74,9 @@ constexpr std::array<Row, kFaultCount> kRows{{
      "Instructions that only this chip has are counted as unknown."},
     {Fault::kHeaderChanged, "header-changed", "info",
      "A header inside the stream names another target.", "Later detail belongs to that target."},
+    {Fault::kTooManyObjects, "too-many-code-objects", "data-loss",
+     "The stream loads more code objects than are kept (65,536); this one is not known.",
+     "Instructions in it have no program counter; trace a shorter time."},
 }};
 
 consteval bool in_order() {

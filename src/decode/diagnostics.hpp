@@ -33,8 +33,9 @@ enum class Fault : std::uint8_t {
     kLinesWithoutToken,
     kNearestChip,
     kHeaderChanged,
+    kTooManyObjects,
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kHeaderChanged) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kTooManyObjects) + 1;
 
 /// What the table says of a fault, with a count of 0.
 Diagnostic describe(Fault fault);

@@ -26,7 +26,7 @@ template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine
         : setup_(setup), sink_(*setup.sink), diagnostics_(*setup.diagnostics),
           finisher_(setup.header, *setup.code, *setup.sink, *setup.diagnostics, setup.pool,
                     setup.want_instructions, setup.insert_barrier_waits),
-          registers_(kGen, *setup.code, *setup.sink),
+          registers_(kGen, *setup.code, *setup.sink, setup.diagnostics),
           occupancy_(*setup.code, *setup.sink, *setup.diagnostics, quiet_on_target),
           feed_(setup.pool, setup.part_bytes) {
         setup_.code->before_change = [this] { drain(); };

@@ -25,6 +25,31 @@ WaveFinisher::WaveFinisher(const sqtt::Header& header, CodeMap& code, RecordSink
     }
 }
 
+// Instructions at program counters that no code object covers: no line of code was looked for.
+std::uint64_t WaveFinisher::attribute(const InstructionList& list, AnchorList& anchors) {
+    bool uncovered = false;
+    anchors.attribute([&](std::uint64_t address) {
+        const PcRef pc = code_->attribute_late(address);
+        uncovered = uncovered || pc.object == 0;
+        return pc;
+    });
+    if (!uncovered || code_->has_code(0)) return 0;
+    std::uint64_t count = 0;
+    std::size_t from = list.size();
+    const auto count_to = [&](std::size_t end) {
+        for (std::size_t i = from; i < std::min<std::size_t>(end, list.size()); ++i)
+            count += list.is(i, Category::kTrap) ? 0 : 1;
+    };
+    for (const PcAnchor& anchor : anchors.all()) {
+        if (anchor.state == PcAnchor::State::kLost) continue;
+        count_to(anchor.index);
+        const bool known = anchor.state == PcAnchor::State::kKnown;
+        from = known && anchor.pc.object == 0 ? anchor.index : list.size();
+    }
+    count_to(list.size());
+    return count;
+}
+
 void WaveFinisher::send(const WaveView& view, std::uint64_t placed, std::uint64_t missing,
                         std::uint64_t offset_bytes) {
     if (view.lines_without_token != 0)
@@ -40,8 +65,9 @@ void WaveFinisher::send(const WaveView& view, std::uint64_t placed, std::uint64_
 void WaveFinisher::deliver(const WaveHead& head, InstructionList& list, AnchorList& anchors,
                            std::vector<TimelinePiece>& timeline, std::uint64_t offset_bytes) {
     const bool stitched = want_pcs_ && !list.empty();
-    if (stitched)
-        anchors.attribute([this](std::uint64_t address) { return code_->attribute_late(address); });
+    const std::uint64_t uncovered = stitched ? attribute(list, anchors) : 0;
+    if (uncovered != 0)
+        diagnostics_->add(Fault::kNoCodeObject, head.ordinal, head.start, uncovered);
     if (queueing_ && filling_.count < kMaxQueued && queued_ < kMaxQueuedInstructions) {
         queued_ += list.size();
         if (filling_.count == filling_.waves.size())
@@ -52,6 +78,7 @@ void WaveFinisher::deliver(const WaveHead& head, InstructionList& list, AnchorLi
         std::swap(wave.anchors, anchors);
         std::swap(wave.timeline, timeline);
         wave.offset_bytes = offset_bytes;
+        wave.uncovered = uncovered;
         return;
     }
     if (queueing_) flush();
@@ -65,7 +92,7 @@ void WaveFinisher::deliver(const WaveHead& head, InstructionList& list, AnchorLi
     view.excluded_barrier_waits = stitcher.barrier_waits;
     view.stitched = stitcher.complete;
     view.lines_without_token = stitcher.lines_without_token;
-    send(view, stitcher.placed, stitcher.missing, offset_bytes);
+    send(view, stitcher.placed, stitcher.missing - uncovered, offset_bytes);
 }
 
 void WaveFinisher::stitch(Stitcher& stitcher, Finished& wave) const {
@@ -81,7 +108,7 @@ void WaveFinisher::stitch(Stitcher& stitcher, Finished& wave) const {
     std::swap(wave.has_pc, stitcher.has_pc);
     std::swap(wave.barrier_waits, stitcher.barrier_waits);
     wave.placed = stitcher.placed;
-    wave.missing = stitcher.missing;
+    wave.missing = stitcher.missing - wave.uncovered;
     wave.lines_without_token = stitcher.lines_without_token;
     wave.complete = stitcher.complete;
 }

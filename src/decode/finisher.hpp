@@ -49,6 +49,7 @@ class WaveFinisher {
         std::vector<std::uint8_t> has_pc;
         std::vector<WaveRecord::ExcludedBarrierWait> barrier_waits;
         std::uint64_t placed = 0, missing = 0;
+        std::uint64_t uncovered = 0; ///< instructions that no code object covers
         std::uint32_t lines_without_token = 0;
         bool complete = false;
     };
@@ -56,6 +57,7 @@ class WaveFinisher {
         std::vector<std::unique_ptr<Finished>> waves; ///< the first `count` are in use
         std::size_t count = 0;
     };
+    std::uint64_t attribute(const InstructionList& list, AnchorList& anchors);
     void stitch(Stitcher& stitcher, Finished& wave) const;
     void stitch_part(std::size_t part, std::size_t parts);
     void emit(Queue& queue);

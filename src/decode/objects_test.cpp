@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-#include "code/code_object.hpp"
 #include "decode/engine.hpp"
 #include "decode/golden.hpp"
-#include "sqtt/gfx9_writer.hpp"
-#include "sqtt/rdna_writer.hpp"
+#include "decode/stream_scan.hpp"
+#include "decode/written_for_test.hpp"
 #include "sqtt/test_data.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +12,6 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
-#include <optional>
 #include <string>
 
 // Code objects: known through markers in the stream and from files; program counters as
@@ -22,121 +20,14 @@
 namespace wavetap::decode {
 namespace {
 
-using Bytes = std::vector<std::byte>;
 using sqtt::Generation;
-
-constexpr std::uint16_t kUserData2 = 0xC342;
-
-struct Marker {
-    std::uint64_t id = 0;
-    std::uint64_t address = 0, size = 0x1000;
-    bool unload = false, from_start = false;
-    bool wide = false; ///< the id as two words, not in the last one
-};
-
-/// The words that ROCm writes into USERDATA_2 for one code object.
-std::vector<std::uint32_t> words_of(const Marker& marker) {
-    std::vector<std::uint32_t> words{0x434F5200};
-    const auto pair = [&words](std::uint32_t type, std::uint64_t value) {
-        words.push_back(4 | type << 8);
-        words.push_back(static_cast<std::uint32_t>(value));
-    };
-    if (!marker.unload) {
-        pair(1, marker.size);
-        pair(4, marker.size >> 32);
-        pair(2, marker.address);
-        pair(3, marker.address >> 32);
-    }
-    if (marker.wide) {
-        pair(5, marker.id);
-        pair(6, marker.id >> 32);
-    }
-    pair(0, (marker.wide ? 0 : marker.id << 2) | (marker.from_start ? 2 : 0) |
-                (marker.unload ? 1 : 0));
-    return words;
-}
-
-class VectorSink final : public sqtt::TokenSink {
-  public:
-    bool write(std::span<const std::byte> bytes) override {
-        data.insert(data.end(), bytes.begin(), bytes.end());
-        return true;
-    }
-    Bytes data;
-};
-
-/// A stream of one wave after another on the target, of any generation.
-class Stream {
-  public:
-    explicit Stream(Generation generation) : generation_(generation) {
-        static constexpr std::uint64_t kHeaders[] = {sqtt::Gfx9Header{}.encode(), 0x111, 0x68900191,
-                                                     0x0113100868700211, 0x0000000000000291};
-        const std::uint64_t header = kHeaders[static_cast<std::size_t>(generation)];
-        if (generation == Generation::kGfx9) {
-            sink_.data.resize(8);
-            std::memcpy(sink_.data.data(), &header, 8);
-            gfx9_.emplace(sink_);
-        } else {
-            rdna_.emplace(generation, sink_);
-            EXPECT_TRUE(rdna_->header(header));
-        }
-    }
-    void mark(const Marker& marker) {
-        for (const std::uint32_t word : words_of(marker)) {
-            clock_ += 4;
-            if (gfx9_)
-                EXPECT_TRUE(gfx9_->reg_write(clock_, kUserData2, word));
-            else
-                EXPECT_TRUE(rdna_->reg_write(clock_, kUserData2, word));
-        }
-    }
-    /// A wave that runs `scalars` scalar instructions from `pc` on, then ends.
-    void wave(std::uint64_t pc, unsigned scalars, bool exec_tokens = false) {
-        const auto low = static_cast<std::uint32_t>(pc >> 8);
-        const auto high = static_cast<std::uint32_t>(pc >> 40);
-        clock_ += 40;
-        if (gfx9_) {
-            EXPECT_TRUE(gfx9_->reg_cs(clock_, 0xC, low) && gfx9_->reg_cs(clock_, 0xD, high));
-            EXPECT_TRUE(gfx9_->wave_start(clock_, {}));
-            for (unsigned i = 0; i < scalars; ++i)
-                issue(sqtt::Gfx9Inst::kSalu);
-            issue(sqtt::Gfx9Inst::kMessage);
-            EXPECT_TRUE(gfx9_->wave_end(clock_ += 40, {}));
-            return;
-        }
-        EXPECT_TRUE(rdna_->reg_cs(clock_, 0xC, low));
-        EXPECT_TRUE(rdna_->reg_cs(clock_, 0xD, high));
-        EXPECT_TRUE(rdna_->wave_start(clock_, {}, 127));
-        for (unsigned i = 0; i < scalars; ++i) {
-            EXPECT_TRUE(rdna_->inst(clock_ += 8, 0, 0));
-            if (exec_tokens) exec(clock_ + 4);
-        }
-        EXPECT_TRUE(rdna_->wave_end(clock_ += 40, {}));
-    }
-    void exec(std::uint64_t clock) {
-        EXPECT_TRUE(
-            rdna_->put(clock, sqtt::TokenType::kAluExec, {{sqtt::FieldId::kSaluExecuted, 1}}));
-        EXPECT_TRUE(
-            rdna_->put(clock + 1, sqtt::TokenType::kVmemExec, {{sqtt::FieldId::kIsVmem, 1}}));
-    }
-    const Bytes& bytes() const { return sink_.data; }
-    bool has_exec() const {
-        return rdna_ && sqtt::find_row(generation_, sqtt::TokenType::kAluExec) != nullptr;
-    }
-
-  private:
-    void issue(sqtt::Gfx9Inst type) {
-        std::array<sqtt::Gfx9Issue, sqtt::kGfx9SlotsPerIssue> states{};
-        states[0] = sqtt::Gfx9Issue::kInstruction;
-        EXPECT_TRUE(gfx9_->issue(clock_ += 40, 0, states));
-        EXPECT_TRUE(gfx9_->inst(clock_ + 4, 0, 0, type));
-    }
-    Generation generation_;
-    VectorSink sink_;
-    std::optional<sqtt::Gfx9Writer> gfx9_;
-    std::optional<sqtt::RdnaWriter> rdna_;
-    std::uint64_t clock_ = 1000;
-};
+using test::Bytes;
+using test::find;
+using test::kUserData2;
+using test::Marker;
+using test::object_of;
+using test::Stream;
+using test::words_of;
 
 /// Object 5: two scalar lines, then the end. Any other object: three.
 class TwoPrograms final : public CodeSource {
@@ -271,49 +162,56 @@ TEST_P(Objects, ExecTokensChangeNothing) {
     EXPECT_EQ(records->token_counts.at("VMEMEXEC"), 2U);
 }
 
+// One more than are kept is counted and located; what was unloaded and comes again counts once.
+TEST(ManyObjects, AreKeptUpToALimitAndThenCounted) {
+    constexpr std::uint64_t kLimit = CodeMap::kMaxObjects;
+    const auto base_of = [](std::uint64_t id) { return kBase + (id << 16); };
+    Stream stream(Generation::kGfx12);
+    for (std::uint64_t id = 1; id < kLimit; ++id)
+        stream.mark({.id = id, .address = base_of(id)});
+    for (unsigned again = 0; again < 3; ++again) {
+        stream.mark({.id = 1, .unload = true});
+        stream.mark({.id = 1, .address = base_of(1)});
+    }
+    stream.mark({.id = kLimit, .address = base_of(kLimit)});
+    stream.wave(base_of(1) + 0x100, 1);
+    stream.wave(base_of(kLimit) + 0x100, 1);
+    auto records = decode_blob(stream.bytes(), {});
+    ASSERT_TRUE(records);
+    EXPECT_EQ(find(*records, "too-many-code-objects"), nullptr);
+    EXPECT_EQ(records->waves[0].entry.code_object, 1U);
+    EXPECT_EQ(records->waves[1].entry.code_object, kLimit);
+
+    const std::size_t sound = stream.bytes().size();
+    for (const std::uint64_t id : {kLimit + 1, kLimit + 2})
+        stream.mark({.id = id, .address = base_of(id)});
+    stream.mark({.id = kLimit + 1, .unload = true});
+    stream.mark({.id = 2, .unload = true});
+    stream.mark({.id = 2, .address = base_of(2)});
+    stream.wave(base_of(kLimit + 1) + 0x100, 1);
+    stream.wave(base_of(2) + 0x100, 1);
+    records = decode_blob(stream.bytes(), {});
+    ASSERT_TRUE(records);
+    const Diagnostic* const found = find(*records, "too-many-code-objects");
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(found->count, 2U);
+    EXPECT_GE(found->first_offset_bytes, sound);
+    EXPECT_LT(found->first_time, records->waves[2].start);
+    ASSERT_EQ(records->waves.size(), 4U);
+    EXPECT_EQ(records->waves[2].entry.code_object, 0U);
+    EXPECT_EQ(records->waves[2].entry.absolute, base_of(kLimit + 1) + 0x100);
+    EXPECT_EQ(records->waves[3].entry.code_object, 2U);
+    const auto scan = scan_blob(stream.bytes(), {});
+    ASSERT_TRUE(scan);
+    EXPECT_EQ(scan->code_objects.size(), records->code_objects.size());
+}
+
 INSTANTIATE_TEST_SUITE_P(Generations, Objects,
                          testing::Values(Generation::kGfx9, Generation::kGfx10, Generation::kGfx11,
                                          Generation::kGfx12, Generation::kGfx1250),
                          [](const auto& param) {
                              return std::string(sqtt::generation_name(param.param));
                          });
-
-/// An ELF file of a chip with code at 0x100.
-code::CodeObject object_of(std::uint8_t mach, const std::vector<std::uint32_t>& code) {
-    constexpr std::size_t kOffset = 0x100;
-    Bytes bytes(kOffset + code.size() * 4);
-    const auto put = [&bytes](std::size_t at, auto value) {
-        std::memcpy(bytes.data() + at, &value, sizeof value);
-    };
-    put(0, std::uint32_t{0x464C457F});
-    put(4, std::uint32_t{0x40010102}); // 64 bit, little endian, version 1, OS ABI amdhsa
-    put(8, std::uint8_t{2});
-    put(16, std::uint16_t{3});
-    put(18, std::uint16_t{224});
-    put(20, std::uint32_t{1});
-    put(32, std::uint64_t{64}); // program headers
-    put(48, std::uint32_t{mach});
-    put(52, std::uint16_t{64});
-    put(54, std::uint16_t{56});
-    put(56, std::uint16_t{1});
-    put(58, std::uint16_t{64});
-    put(64, std::uint32_t{1}); // PT_LOAD
-    put(68, std::uint32_t{5});
-    put(96, std::uint64_t{bytes.size()});
-    put(104, std::uint64_t{bytes.size()});
-    put(112, std::uint64_t{4096});
-    std::memcpy(bytes.data() + kOffset, code.data(), code.size() * 4);
-    auto object = code::CodeObject::parse(std::move(bytes));
-    EXPECT_TRUE(object) << to_string(object.error());
-    return *std::move(object);
-}
-
-const Diagnostic* find(const BlobRecords& records, const std::string& kind) {
-    for (const Diagnostic& diagnostic : records.diagnostics) {
-        if (diagnostic.kind == kind) return &diagnostic;
-    }
-    return nullptr;
-}
 
 struct Lacking {
     const char* gfx;

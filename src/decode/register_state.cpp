@@ -177,8 +177,9 @@ void RegisterState::code_tail(StreamPoint at, QueueKey queue, std::uint32_t data
     const std::uint64_t id = data >> 2 != 0 ? data >> 2 : state.object_id;
     if (unload)
         code_->unload(id);
-    else
-        code_->load(state.object_address, state.object_size, id, from_start);
+    else if (!code_->load(state.object_address, state.object_size, id, from_start) &&
+             diagnostics_ != nullptr)
+        diagnostics_->add(Fault::kTooManyObjects, at.offset_bytes, at.time);
     sink_->code_object({at.time, id, state.object_address, state.object_size, unload, from_start});
     sink_->event({at.time, unload ? EventKind::kCodeObjectUnload : EventKind::kCodeObjectLoad,
                   queue.me, queue.pipe, from_start, id, at.offset_bytes});

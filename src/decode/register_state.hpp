@@ -3,6 +3,7 @@
 #pragma once
 
 #include "decode/code_map.hpp"
+#include "decode/diagnostics.hpp"
 #include "decode/sink.hpp"
 #include "sqtt/token.hpp"
 
@@ -48,10 +49,11 @@ struct RegisterValues {
 /// words that ROCm writes into the user-data registers (code objects, real-time stamps).
 class RegisterState {
   public:
-    /// `values`: goes on from there instead of afresh.
+    /// `diagnostics` may be null. `values`: goes on from there instead of afresh.
     RegisterState(sqtt::Generation generation, CodeMap& code, RecordSink& sink,
-                  const RegisterValues& values = {})
-        : values_(values), generation_(generation), code_(&code), sink_(&sink) {}
+                  Diagnostics* diagnostics, const RegisterValues& values = {})
+        : values_(values), generation_(generation), code_(&code), sink_(&sink),
+          diagnostics_(diagnostics) {}
 
     /// Write of a compute register, `address` in dwords from DISPATCH_INITIATOR.
     void write_compute(StreamPoint at, QueueKey queue, std::uint32_t address, std::uint32_t data);
@@ -86,6 +88,7 @@ class RegisterState {
     sqtt::Generation generation_;
     CodeMap* code_;
     RecordSink* sink_;
+    Diagnostics* diagnostics_;
 };
 
 } // namespace wavetap::decode

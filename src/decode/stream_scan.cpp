@@ -108,13 +108,21 @@ bool is_context_switch(std::uint32_t count) {
 
 } // namespace
 
+StreamScanner::LiveSink::LiveSink(RecordSink& next, std::vector<LiveObject>& live)
+    : next_(&next), live_(&live) {
+    for (const LiveObject& object : live)
+        ids_.insert(object.id);
+}
+
 void StreamScanner::LiveSink::code_object(const CodeObjectEvent& record) {
-    const auto found = std::find_if(live_->begin(), live_->end(),
-                                    [&](const LiveObject& each) { return each.id == record.id; });
-    if (record.unload) {
-        if (found != live_->end()) live_->erase(found);
-    } else if (found == live_->end()) {
-        live_->push_back({record.id, record.address, record.size});
+    if (!record.unload) {
+        if (live_->size() < CodeMap::kMaxObjects && ids_.insert(record.id).second)
+            live_->push_back({record.id, record.address, record.size});
+    } else if (ids_.erase(record.id) != 0) {
+        const auto found =
+            std::find_if(live_->rbegin(), live_->rend(),
+                         [&](const LiveObject& each) { return each.id == record.id; });
+        live_->erase(std::next(found).base());
     }
     next_->code_object(record);
 }
@@ -122,7 +130,7 @@ void StreamScanner::LiveSink::code_object(const CodeObjectEvent& record) {
 StreamScanner::StreamScanner(const ScanState& from, const std::vector<LoadedObject>& objects,
                              RecordSink& sink)
     : state_(from), sink_(sink, state_.live), code_(nullptr, objects),
-      registers_(from.header.generation, code_, sink_, from.registers),
+      registers_(from.header.generation, code_, sink_, nullptr, from.registers),
       layout_(&layout_of(from.header.generation)), generation_(from.header.generation) {
     for (const LiveObject& object : from.live)
         code_.load(object.address, object.size, object.id, true);

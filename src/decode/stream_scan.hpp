@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 // The quick way through a stream: dispatches, events, code objects and clocks; no waves, no
@@ -29,7 +30,7 @@ struct ScanState {
     sqtt::Header header; ///< the newest of the stream
     std::uint64_t time = 0;
     RegisterValues registers;
-    std::vector<LiveObject> live;
+    std::vector<LiveObject> live;            ///< at most CodeMap::kMaxObjects
     std::optional<std::uint64_t> clock_base; ///< gfx9, as BlobRecords::clock_base
     /// gfx1250: the wave slots that VALU tokens name by place; -1 = none yet.
     std::array<int, 5> recent{-1, -1, -1, -1, -1};
@@ -96,7 +97,7 @@ class StreamScanner {
     /// Keeps the list of live objects beside what the caller's sink gets.
     class LiveSink final : public RecordSink {
       public:
-        LiveSink(RecordSink& next, std::vector<LiveObject>& live) : next_(&next), live_(&live) {}
+        LiveSink(RecordSink& next, std::vector<LiveObject>& live);
         void dispatch(const DispatchRecord& record) override { next_->dispatch(record); }
         void realtime(const RealtimeRecord& record) override { next_->realtime(record); }
         void register_write(const RegisterWrite& record) override { next_->register_write(record); }
@@ -106,6 +107,7 @@ class StreamScanner {
       private:
         RecordSink* next_;
         std::vector<LiveObject>* live_;
+        std::unordered_set<std::uint64_t> ids_; ///< of live_
     };
 
     ScanState state_;
