@@ -17,9 +17,8 @@ using wavetap::fuzz::check;
 
 using namespace wavetap;
 
-class CountingSink final : public decode::RecordSink {
+class ListSink final : public decode::RecordSink {
   public:
-    explicit CountingSink(bool with_time) : with_time_(with_time) {}
     void dispatch(const decode::DispatchRecord& record) override { add(record.time, 1); }
     void event(const decode::EventRecord& record) override {
         add(record.time, 2 + static_cast<std::uint64_t>(record.kind));
@@ -27,14 +26,13 @@ class CountingSink final : public decode::RecordSink {
     void code_object(const decode::CodeObjectEvent& record) override {
         add(record.time, record.id);
     }
-    void add(std::uint64_t time, std::uint64_t what) {
-        sum = sum * 0x9E3779B97F4A7C15ULL + (with_time_ ? time * 31 : 0) + what;
-        ++count;
-    }
-    std::uint64_t sum = 0, count = 0;
+    std::vector<std::uint64_t> times, kinds;
 
   private:
-    bool with_time_;
+    void add(std::uint64_t time, std::uint64_t what) {
+        times.push_back(time);
+        kinds.push_back(what);
+    }
 };
 
 void scan_in_chunks(const std::vector<std::byte>& bytes, const sqtt::Header& header,
@@ -44,17 +42,31 @@ void scan_in_chunks(const std::vector<std::byte>& bytes, const sqtt::Header& hea
         state.header = header;
         return state;
     };
-    // A reset of gfx9 takes its time from a token that may lie in the next chunk.
-    const bool with_time = header.generation != sqtt::Generation::kGfx9;
-    CountingSink whole(with_time), parts(with_time);
+    ListSink whole, parts;
     decode::ScanState one = fresh(), two = fresh();
     decode::scan_chunk(one, bytes, true, whole);
     const std::span all(bytes);
     decode::scan_chunk(two, all.first(middle), true, parts);
+    const decode::ScanState::OpenReset open = two.open_reset;
+    const std::size_t first = parts.times.size();
     decode::scan_chunk(two, all.subspan(middle), false, parts);
-    check(!with_time || one.time == two.time);
-    check(whole.count == parts.count && whole.sum == parts.sum);
+    check(one.time == two.time && one.clock_base == two.clock_base);
     check(one.live.size() == two.live.size());
+    check(whole.kinds == parts.kinds);
+    // What lies between a reset of gfx9 and its timestamp in the next chunk is told with the time
+    // before the reset: all of it by the same number of clocks too early.
+    std::uint64_t early = 0;
+    bool loose = false, behind = open.left_bytes == 0;
+    for (std::size_t i = 0; i < whole.times.size(); ++i) {
+        const std::uint64_t difference = whole.times[i] - parts.times[i];
+        if (difference == 0) {
+            behind = behind || (loose && i >= first);
+            continue;
+        }
+        check(!behind && parts.times[i] >= open.time && (!loose || difference == early));
+        loose = true;
+        early = difference;
+    }
 }
 
 void decode_cut(const Result<decode::Cut>& cut, const std::vector<std::byte>& bytes) {

@@ -232,7 +232,8 @@ WAVETAP_API void wavetap_scanner_destroy(wavetap_scanner* scanner);
 /**
  * The next chunk; the first one begins with the header and has at least its eight bytes. Tokens may
  * lie across chunks: one is told with the chunk that ends it, at byte 0. Uses dispatch, event and
- * realtime of \p handlers. gfx9 times need the timestamp behind a time reset to be in the same chunk.
+ * realtime of \p handlers. gfx9: what lies between a time reset at the end of a chunk and its timestamp
+ * in the next one (four tokens at most in real traces) is told with the time before the reset.
  * Errors: CORRUPT (no known header; the next chunk may be a first one again).
  */
 WAVETAP_API wavetap_status wavetap_scanner_feed(wavetap_scanner* scanner, const void* chunk,

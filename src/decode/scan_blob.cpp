@@ -176,6 +176,8 @@ std::optional<std::uint64_t> join(ScanState& state, StreamScanner& scanner,
         next = token.offset_bits + token.size_bits;
         extends = is_extended(token.type) && has_extensions(state);
         token.offset_bits = token.offset_bits > seam ? token.offset_bits - seam : 0;
+        token.size_bits =
+            static_cast<std::uint8_t>(next > seam ? next - seam - token.offset_bits : 0);
         scanner.take(token, chunk);
     }
     if (next >= seam) return next - seam;
@@ -183,6 +185,10 @@ std::optional<std::uint64_t> join(ScanState& state, StreamScanner& scanner,
     std::copy(joint.begin(), joint.end(), state.rest.begin());
     state.rest_bytes = static_cast<std::uint8_t>(joint.size());
     return std::nullopt;
+}
+
+void pass_chunk(ScanState& state, std::uint64_t bytes) {
+    state.open_reset.left_bytes -= std::min(state.open_reset.left_bytes, bytes);
 }
 
 } // namespace
@@ -193,7 +199,7 @@ void scan_chunk(ScanState& state, std::span<const std::byte> chunk, bool has_hea
     std::uint64_t start = first_token(state, has_header);
     if (!has_header && (state.rest_bytes != 0 || state.after_extended_start)) {
         const auto joined = join(state, scanner, chunk);
-        if (!joined) return;
+        if (!joined) return pass_chunk(state, chunk.size());
         start = *joined;
     }
     bool extends = false;
@@ -211,6 +217,7 @@ void scan_chunk(ScanState& state, std::span<const std::byte> chunk, bool has_hea
     std::copy_n(chunk.end() - static_cast<std::ptrdiff_t>(state.rest_bytes), state.rest_bytes,
                 state.rest.begin());
     state.after_extended_start = extends && last_end == end.end_bits && has_extensions(state);
+    pass_chunk(state, chunk.size());
 }
 
 std::uint64_t scan_chunk_until(ScanState& state, std::span<const std::byte> chunk, bool has_header,

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "decode/blobs_for_test.hpp"
 #include "decode/stream_scan.hpp"
+#include "decode/written_for_test.hpp"
 
 #include <gtest/gtest.h>
 
 #include <iostream>
+#include <utility>
 
 namespace wavetap::decode {
 namespace {
@@ -66,48 +68,137 @@ TEST(Scan, FindsWhatADecodeFinds) {
 
 class Collected final : public RecordSink {
   public:
-    void dispatch(const DispatchRecord& record) override { text += text_of(record) + "\n"; }
-    void event(const EventRecord& record) override { text += text_of(record) + "\n"; }
-    void code_object(const CodeObjectEvent& record) override { text += text_of(record) + "\n"; }
-    std::string text;
+    void dispatch(const DispatchRecord& record) override { add(record); }
+    void event(const EventRecord& record) override { add(record); }
+    void code_object(const CodeObjectEvent& record) override { add(record); }
+    struct Line {
+        std::string text;
+        std::uint64_t time = 0;
+        bool loose = false; ///< told between a reset and its timestamp in the next chunk
+    };
+    std::vector<Line> lines;
+
+  private:
+    template <class Record> void add(Record record) {
+        const std::uint64_t time = std::exchange(record.time, 0);
+        lines.push_back({text_of(record), time, false});
+    }
 };
 
-// Also where the joints fall inside tokens. gfx9 times need the timestamp behind a reset, which may
-// stand in the next chunk, so times are left out there.
+struct ChunkScan {
+    Collected found;
+    ScanState end;
+    std::size_t chunks = 0;
+    std::size_t open_resets = 0; ///< chunks that end between a reset and its timestamp
+};
+
+/// `sizes` in turn; the last one for the rest.
+ChunkScan scan_in_chunks(std::span<const std::byte> bytes, const std::vector<std::size_t>& sizes) {
+    ChunkScan scan;
+    scan.end = *state_before(bytes, 0, {});
+    for (std::size_t at = 0; at < bytes.size(); ++scan.chunks) {
+        const std::size_t size = sizes[std::min(scan.chunks, sizes.size() - 1)];
+        const auto chunk = bytes.subspan(at, std::min(size, bytes.size() - at));
+        const std::size_t before = scan.found.lines.size();
+        const ScanState::OpenReset open = scan.end.open_reset;
+        scan_chunk(scan.end, chunk, at == 0, scan.found);
+        at += chunk.size();
+        const bool ends_open = scan.end.open_reset.left_bytes != 0 && at != bytes.size();
+        scan.open_resets += ends_open ? 1 : 0;
+        for (std::size_t i = before; i < scan.found.lines.size(); ++i) {
+            Collected::Line& line = scan.found.lines[i];
+            constexpr std::uint64_t kFewTokens = 64; // clocks
+            line.loose = (open.left_bytes != 0 && line.time < open.time + kFewTokens) ||
+                         (ends_open && line.time >= scan.end.open_reset.time);
+        }
+    }
+    return scan;
+}
+
+void expect_same(const ChunkScan& parts, const ChunkScan& whole) {
+    EXPECT_EQ(parts.end.time, whole.end.time);
+    EXPECT_EQ(parts.end.clock_base, whole.end.clock_base);
+    ASSERT_EQ(parts.found.lines.size(), whole.found.lines.size());
+    for (std::size_t i = 0; i < whole.found.lines.size(); ++i) {
+        EXPECT_EQ(parts.found.lines[i].text, whole.found.lines[i].text) << i;
+        if (parts.found.lines[i].loose) continue;
+        EXPECT_EQ(parts.found.lines[i].time, whole.found.lines[i].time) << i;
+    }
+}
+
+// Also where the joints fall inside tokens.
 TEST(Scan, ChunkByChunkEqualsTheWhole) {
     const auto blobs = test_blobs::all_blobs();
     WAVETAP_NEED_DATA(blobs);
-    std::size_t joints = 0;
+    std::size_t joints = 0, open_resets = 0, loose = 0, lines = 0;
     for (const TestBlob& blob : blobs) {
-        std::uint64_t raw = 0;
-        std::memcpy(&raw, blob.bytes.data(), 8);
-        const auto header = sqtt::parse_header(raw);
-        ASSERT_TRUE(header);
-        const auto fresh = state_before(blob.bytes, 0, {});
-        ASSERT_TRUE(fresh);
-        const std::span<const std::byte> bytes(blob.bytes);
-        Collected whole;
-        ScanState end = *fresh;
-        scan_chunk(end, bytes, true, whole);
+        const ChunkScan whole = scan_in_chunks(blob.bytes, {blob.bytes.size()});
         for (const std::size_t size : {9UL, 32UL, 250UL, 1024UL}) {
             SCOPED_TRACE(blob.name + " in chunks of " + std::to_string(size));
-            Collected parts;
-            ScanState state = *fresh;
-            for (std::size_t at = 0; at < bytes.size(); at += size) {
-                scan_chunk(state, bytes.subspan(at, std::min(size, bytes.size() - at)), at == 0,
-                           parts);
-                ++joints;
-            }
-            if (header->generation == sqtt::Generation::kGfx9) {
-                EXPECT_EQ(std::count(parts.text.begin(), parts.text.end(), '\n'),
-                          std::count(whole.text.begin(), whole.text.end(), '\n'));
-            } else {
-                EXPECT_EQ(parts.text, whole.text);
-                EXPECT_EQ(state.time, end.time);
-            }
+            const ChunkScan parts =
+                scan_in_chunks(blob.bytes, {std::max<std::size_t>(size, 8), size});
+            expect_same(parts, whole);
+            joints += parts.chunks;
+            open_resets += parts.open_resets;
+            lines += parts.found.lines.size();
+            for (const Collected::Line& line : parts.found.lines)
+                loose += line.loose ? 1 : 0;
         }
     }
+    EXPECT_GT(open_resets, 0U);
+    EXPECT_LE(loose, lines / 10) << "few records lie between a reset and its timestamp";
     EXPECT_GT(joints, 1000U);
+}
+
+/// Events with pauses that the deltas cannot tell, so that there are many resets.
+test::Bytes paused_stream() {
+    test::Stream stream(sqtt::Generation::kGfx9);
+    for (std::uint64_t i = 0; i < 12; ++i) {
+        const std::uint64_t clock = 1000 + i * 5000;
+        EXPECT_TRUE(stream.gfx9().event(clock, 7));
+        EXPECT_TRUE(stream.gfx9().event(clock + 8, 9));
+    }
+    return stream.bytes();
+}
+
+// A joint at every byte: before, inside and behind each reset and each timestamp.
+TEST(Scan, ResetsWhoseTimestampIsInTheNextChunkKeepTheClock) {
+    const test::Bytes bytes = paused_stream();
+    const ChunkScan whole = scan_in_chunks(bytes, {bytes.size()});
+    ASSERT_EQ(whole.found.lines.size(), 24U);
+    EXPECT_EQ(whole.end.time - whole.found.lines[0].time, 11 * 5000U + 8);
+    std::size_t open_resets = 0;
+    for (std::size_t middle = 8; middle < bytes.size(); ++middle) {
+        SCOPED_TRACE(middle);
+        for (const std::size_t rest : {std::size_t{1}, std::size_t{5}, bytes.size()}) {
+            const ChunkScan parts = scan_in_chunks(bytes, {middle, rest});
+            expect_same(parts, whole);
+            open_resets += parts.open_resets;
+        }
+    }
+    EXPECT_GT(open_resets, 100U);
+}
+
+// The timestamp of a reset is looked for over 64 KiB: in one chunk, in several, and by the decoder.
+TEST(Scan, LooksAsFarForATimestampAsTheDecoder) {
+    for (const std::size_t between : {65'526UL, 65'528UL, 65'530UL, 65'600UL}) {
+        SCOPED_TRACE(between);
+        test::Bytes bytes = paused_stream();
+        for (const unsigned byte : {0x00U, 0x20U}) // a reset
+            bytes.push_back(static_cast<std::byte>(byte));
+        for (std::size_t i = 0; i < between; i += 2) // tokens that only carry a little time
+            for (const unsigned byte : {0x10U, 0x00U})
+                bytes.push_back(static_cast<std::byte>(byte));
+        for (const unsigned byte : {0x11U, 0U, 0U, 0U, 0x10U, 0U, 0U, 0U})
+            bytes.push_back(static_cast<std::byte>(byte)); // the time 2^20
+        const auto records = decode_blob(bytes, {});
+        ASSERT_TRUE(records);
+        const ChunkScan whole = scan_in_chunks(bytes, {bytes.size()});
+        EXPECT_EQ(whole.end.time, records->last_time);
+        EXPECT_EQ(records->last_time > 300'000 + between * 2, between <= 65'528);
+        for (const std::size_t size : {8UL, 1000UL, 65'537UL, 100'000UL})
+            expect_same(scan_in_chunks(bytes, {size}), whole);
+    }
 }
 
 TEST(Scan, WhatIsNoTraceIsAnError) {

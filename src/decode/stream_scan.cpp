@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace wavetap::decode {
 
@@ -91,6 +92,9 @@ const StreamScanner::Layout& StreamScanner::layout_of(Generation generation) {
 
 namespace {
 
+/// How far behind a time reset its timestamp is looked for; the decoder looks as far.
+constexpr std::uint64_t kTimestampBytes = 64 * 1024;
+
 std::uint32_t get(const Token& token, BitRange range) {
     return static_cast<std::uint32_t>(sqtt::extract(token.bits, range));
 }
@@ -150,6 +154,7 @@ void StreamScanner::take(const Token& token, std::span<const std::byte> bytes) {
     const std::uint64_t offset = token.offset_bits / 8;
     if (generation_ == Generation::kGfx9) {
         if (reset_ && token.offset_bits == reset_->timestamp_bits) return;
+        if (token.type == TokenType::kTimestamp && take_open_timestamp(token)) return;
         state_.time += sqtt::kGfx9ClocksPerUnit * std::uint64_t{token.delta};
         take_gfx9(token, bytes, {state_.time, offset});
         return;
@@ -322,7 +327,11 @@ void StreamScanner::take_gfx9(const Token& token, std::span<const std::byte> byt
 
 // As the decoder does it: the absolute counter that follows the reset gives the time.
 void StreamScanner::time_reset(const Token& token, std::span<const std::byte> bytes) {
-    sqtt::TokenReader ahead(generation_, bytes, token.offset_bits + token.size_bits);
+    state_.open_reset = {};
+    const std::uint64_t begin = token.offset_bits + token.size_bits;
+    const std::uint64_t end = begin / 8 + kTimestampBytes;
+    sqtt::TokenReader ahead(generation_, bytes.first(std::min<std::uint64_t>(end, bytes.size())),
+                            begin);
     for (Token next; ahead.next(next);) {
         if (next.type == TokenType::kMisc &&
             get(next, layout_->misc_type) == static_cast<std::uint32_t>(Gfx9Misc::kTimeReset))
@@ -330,15 +339,29 @@ void StreamScanner::time_reset(const Token& token, std::span<const std::byte> by
         if (next.type != TokenType::kTimestamp) continue;
         const std::uint64_t units = sqtt::kGfx9ClocksPerUnit * std::uint64_t{token.delta};
         reset_ = Reset{token.offset_bits, next.offset_bits, state_.time - units};
-        const auto value = static_cast<std::int64_t>(next.bits.low >> 16);
-        if (!state_.clock_base)
-            state_.clock_base =
-                static_cast<std::uint64_t>(value - static_cast<std::int64_t>(state_.time) + 4);
-        const auto base = static_cast<std::int64_t>(*state_.clock_base);
-        if (value > base)
-            state_.time = static_cast<std::uint64_t>(value - base) & ~std::uint64_t{3};
+        state_.time = time_by(next, state_.time);
         return;
     }
+    if (end > bytes.size()) state_.open_reset = {state_.time, end};
+}
+
+// The clock right behind a reset at `reset_time` that the timestamp belongs to.
+std::uint64_t StreamScanner::time_by(const Token& timestamp, std::uint64_t reset_time) {
+    const auto value = static_cast<std::int64_t>(timestamp.bits.low >> 16);
+    if (!state_.clock_base)
+        state_.clock_base =
+            static_cast<std::uint64_t>(value - static_cast<std::int64_t>(reset_time) + 4);
+    const auto base = static_cast<std::int64_t>(*state_.clock_base);
+    return value > base ? static_cast<std::uint64_t>(value - base) & ~std::uint64_t{3} : reset_time;
+}
+
+// The timestamp of a reset in the chunk before. Like one in the same chunk it moves the clock no
+// further than to its value.
+bool StreamScanner::take_open_timestamp(const Token& token) {
+    const ScanState::OpenReset open = std::exchange(state_.open_reset, {});
+    if (token.offset_bits + token.size_bits > open.left_bytes * 8) return false;
+    state_.time += time_by(token, open.time) - open.time;
+    return true;
 }
 
 WavePlace StreamScanner::place(const Token& token) const {

@@ -32,6 +32,12 @@ struct ScanState {
     RegisterValues registers;
     std::vector<LiveObject> live;            ///< at most CodeMap::kMaxObjects
     std::optional<std::uint64_t> clock_base; ///< gfx9, as BlobRecords::clock_base
+    /// gfx9: a time reset whose timestamp must follow in the next chunk.
+    struct OpenReset {
+        std::uint64_t time = 0;       ///< before the reset
+        std::uint64_t left_bytes = 0; ///< of the next chunk, that may hold it; 0 = no reset is open
+    };
+    OpenReset open_reset;
     /// gfx1250: the wave slots that VALU tokens name by place; -1 = none yet.
     std::array<int, 5> recent{-1, -1, -1, -1, -1};
     std::uint8_t cluster = 0; ///< gfx1250
@@ -90,6 +96,8 @@ class StreamScanner {
     void take_gfx9(const sqtt::Token& token, std::span<const std::byte> bytes, StreamPoint at);
     void take_rdna(const sqtt::Token& token, StreamPoint at);
     void time_reset(const sqtt::Token& token, std::span<const std::byte> bytes);
+    bool take_open_timestamp(const sqtt::Token& token);
+    std::uint64_t time_by(const sqtt::Token& timestamp, std::uint64_t reset_time);
     void timestamp(const sqtt::Token& token, StreamPoint at);
     void misc(const sqtt::Token& token, StreamPoint at);
     void event(StreamPoint at, EventKind kind);
@@ -152,7 +160,9 @@ Result<BlobScan> scan_blob(std::span<const std::byte> bytes, const ScanOptions& 
 /// Scans one chunk of a stream; `state` is where the chunk before ended and becomes where this one
 /// ends. `has_header`: the chunk begins with the eight bytes that every stream begins with; else it
 /// continues. Byte offsets of records count from the chunk's start; a token that began in the chunk
-/// before has offset 0.
+/// before has offset 0. Times are those of the whole stream, with one exception: what lies between a
+/// time reset of gfx9 at the end of a chunk and its timestamp in the next one (four tokens at most in
+/// real streams) is told with the time before the reset.
 void scan_chunk(ScanState& state, std::span<const std::byte> chunk, bool has_header,
                 RecordSink& sink);
 
