@@ -39,9 +39,11 @@ inline capture::RunRequest stream_request(std::uint32_t buffers, std::uint64_t b
 /// HubEngine driven in model time.
 class StreamDriver {
   public:
-    explicit StreamDriver(StreamGpu& gpu) : gpu_(gpu), clock_(gpu) {
+    explicit StreamDriver(StreamGpu& gpu, capture::PacketSourceMaker packets = {})
+        : gpu_(gpu), clock_(gpu) {
         capture::HubEngine::Options options;
         options.topology = stream_topology();
+        options.packets = std::move(packets);
         engine_.emplace(std::make_unique<StreamBackend>(gpu), options, clock_, log_, silenced_);
         engine_->on_delivery([] {});
     }

@@ -90,9 +90,13 @@ Result<capture::DeviceMemory> StreamBackend::allocate_device(std::uint64_t bytes
 
 Result<capture::HostMemory> StreamBackend::allocate_host(std::uint64_t bytes) {
     if (gpu_.fails()) return injected("host allocation");
-    capture::HostMemory memory{nullptr, next_va_, bytes, 0};
-    next_va_ += (bytes + 0x200000) / 4096 * 4096;
-    memory.host = gpu_.space.map(memory.va, bytes);
+    // At one address on both sides, as AMD's systems have it.
+    void* host = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (host == MAP_FAILED) return Error{ErrorCode::kLimit, "no address space", "", ""};
+    capture::HostMemory memory{static_cast<std::byte*>(host), reinterpret_cast<std::uint64_t>(host),
+                               bytes, 0};
+    gpu_.space.lend(memory.va, memory.host, bytes);
     ++gpu_.blocks;
     return memory;
 }
@@ -107,6 +111,7 @@ void StreamBackend::free_device(const capture::DeviceMemory& memory) {
 void StreamBackend::free_host(const capture::HostMemory& memory) {
     if (in_use_.count(memory.va) != 0) ++gpu_.freed_in_use;
     gpu_.space.unmap(memory.va);
+    ::munmap(memory.host, memory.bytes);
     --gpu_.blocks;
 }
 

@@ -31,7 +31,8 @@ struct HostMemory {
 /// A PM4 command buffer in memory that the GPU can read.
 struct CommandBuffer {
     std::uint64_t va = 0;
-    std::uint32_t dwords = 0; ///< at most kMaxCommandDwords
+    std::uint32_t dwords = 0;      ///< at most kMaxCommandDwords
+    std::int8_t cache_policy = -1; ///< as pm4::fill_vendor_packet(); -1: the chip's usual one
 };
 inline constexpr std::uint32_t kMaxCommandDwords = (1u << 20) - 1;
 

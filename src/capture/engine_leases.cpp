@@ -33,7 +33,7 @@ void fill_nops(std::byte* at, std::uint32_t dwords) {
 } // namespace
 
 Result<LeaseStreams> HubEngine::open_leases() {
-    WAVETAP_CHECK_OK(arena_.ensure());
+    WAVETAP_CHECK_OK(packets_->ensure());
     lease_start_dwords_ = kLeaseStreamDwords + kLeaseMarkerDwords;
     lease_stop_dwords_ = kLeaseStreamDwords;
     auto room = leases_.ensure((lease_start_dwords_ + lease_stop_dwords_) * 4ull);
@@ -61,30 +61,31 @@ Result<void> HubEngine::begin_lease(const RunRequest& request, const SlotPlan& p
     auto made = ensure_memory(request, plan);
     note_memory();
     if (!made) return made;
-    WAVETAP_TRY(const std::uint64_t capacity, pm4::capacity_per_engine(topology_, request.config));
-    WAVETAP_TRY(const TraceStreams streams, arena_.streams(request.config, bank_.output(0).va));
+    auto built = packets_->streams(request.config, output_slots(request));
+    note_memory();
+    WAVETAP_TRY(const TraceStreams streams, std::move(built));
     const MarkerLog::Position until = log_.end();
     std::vector<std::uint32_t> markers, joints;
-    log_.replay(topology_, until, markers, joints);
+    WAVETAP_CHECK_OK(append_replay(until, markers, joints));
     const std::uint64_t start_dwords = streams.start.dwords + markers.size();
     if (start_dwords > lease_start_dwords_ || streams.stop.dwords > lease_stop_dwords_)
         return Error{ErrorCode::kLimit,
                      std::to_string(joints.size()) + " code objects are too many to mark", "",
                      "unload modules that are not used"};
 
-    arena_.clear_control();
+    WAVETAP_CHECK_OK(packets_->begin(streams));
     std::byte* start = leases_.memory().host;
     std::byte* stop = start + lease_start_dwords_ * 4ull;
-    std::memcpy(start, arena_.at(streams.start), streams.start.dwords * 4ull);
+    std::memcpy(start, packets_->words(streams.start), streams.start.dwords * 4ull);
     std::ranges::copy(std::as_bytes(std::span(markers)), start + streams.start.dwords * 4ull);
     fill_nops(start + start_dwords * 4,
               lease_start_dwords_ - static_cast<std::uint32_t>(start_dwords));
-    std::memcpy(stop, arena_.at(streams.stop), streams.stop.dwords * 4ull);
+    std::memcpy(stop, packets_->words(streams.stop), streams.stop.dwords * 4ull);
     fill_nops(stop + streams.stop.dwords * 4ull, lease_stop_dwords_ - streams.stop.dwords);
     log_.compact(until);
     statistics_.markers += joints.size();
     marked_ = until;
-    run_ = Run{request, run, streams, bank_.output(0), capacity, backend_->counter(), false};
+    run_ = Run{request, run, streams, bank_.output(0), backend_->counter(), false};
     return {};
 }
 

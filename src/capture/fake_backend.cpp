@@ -60,11 +60,11 @@ Result<DeviceMemory> FakeBackend::allocate_device(std::uint64_t bytes) {
 
 Result<HostMemory> FakeBackend::allocate_host(std::uint64_t bytes) {
     if (gpu_.fails(FakeGpu::kHost)) return injected("host allocation");
-    HostMemory memory{nullptr, next_va_, bytes, 0};
-    next_va_ += (bytes + 0x10000) / 4096 * 4096;
-    auto& block = host_[memory.va];
-    block.resize(bytes);
-    memory.host = block.data();
+    HostBlock block{std::make_unique<std::byte[]>(bytes + 4096), bytes};
+    const auto begin = reinterpret_cast<std::uint64_t>(block.bytes.get());
+    HostMemory memory{nullptr, (begin + 4095) / 4096 * 4096, bytes, 0};
+    memory.host = reinterpret_cast<std::byte*>(memory.va);
+    host_.emplace(memory.va, std::move(block));
     ++gpu_.host_blocks;
     return memory;
 }
@@ -118,8 +118,8 @@ std::byte* FakeBackend::host_at(std::uint64_t va, std::uint64_t bytes) {
     auto block = host_.upper_bound(va);
     if (block == host_.begin()) return nullptr;
     --block;
-    if (va + bytes > block->first + block->second.size()) return nullptr;
-    return block->second.data() + (va - block->first);
+    if (va + bytes > block->first + block->second.size) return nullptr;
+    return reinterpret_cast<std::byte*>(va);
 }
 
 Result<void> FakeBackend::execute(const CommandBuffer& buffer) {

@@ -10,7 +10,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <vector>
 
 namespace wavetap::capture {
 
@@ -71,7 +70,12 @@ class FakeBackend final : public Backend {
     std::byte* host_at(std::uint64_t va, std::uint64_t bytes);
 
     FakeGpu& gpu_;
-    std::map<std::uint64_t, std::vector<std::byte>> host_;
+    /// Host memory has the same address on the GPU, as on AMD's systems.
+    struct HostBlock {
+        std::unique_ptr<std::byte[]> bytes; ///< begins before the 4 KiB aligned address
+        std::uint64_t size = 0;
+    };
+    std::map<std::uint64_t, HostBlock> host_;       ///< by address
     std::map<std::uint64_t, std::uint64_t> device_; ///< size by address
     std::uint64_t next_va_ = 0x100000000;
     std::uint64_t next_ticket_ = 1;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "capture/hub_engine.hpp"
 
-#include "pm4/packets.hpp"
+#include "capture/own_packets.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -14,10 +14,14 @@ namespace {
 
 constexpr std::uint64_t kLandingHead = 4096; ///< room for the software header in front of the bytes
 constexpr std::uint64_t kHeaderBytes = 8;
-template <class T> T load(std::span<const std::byte> bytes, std::uint64_t offset) {
-    T value{};
-    if (offset + sizeof(T) <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof(T));
-    return value;
+/// The longest marker has 63 dwords (docs/formats/pm4-thread-trace.md).
+constexpr std::size_t kLiveMarkers = PacketSource::kLiveDwords / 64;
+constexpr std::size_t kMostEngines = 64;
+
+std::unique_ptr<PacketSource> make_packets(const PacketSourceMaker& maker, Backend& backend,
+                                           const pm4::TraceTopology& topology) {
+    if (maker) return maker(backend, topology);
+    return std::make_unique<OwnPackets>(backend, topology, pm4::Dialect::kWavetap);
 }
 
 /// The handler of a run, unless its client gave up.
@@ -38,10 +42,10 @@ HubEngine::HubEngine(std::unique_ptr<Backend> backend, Options options, const Cl
                      MarkerLog& log, const std::atomic<bool>& silenced)
     : backend_(std::move(backend)), options_(std::move(options)),
       topology_(pm4_topology(options_.topology)), clock_(clock), log_(log), silenced_(silenced),
-      bank_(*backend_), arena_(*backend_, topology_, options_.dialect), landing_(*backend_),
-      replay_(*backend_), leases_(*backend_),
-      stream_({*backend_, clock_, topology_, options_.limits, bank_, arena_, statistics_}, silenced,
-              options_.delivery_name) {}
+      bank_(*backend_), packets_(make_packets(options_.packets, *backend_, topology_)),
+      landing_(*backend_), replay_(*backend_), leases_(*backend_),
+      stream_({*backend_, clock_, topology_, options_.limits, bank_, *packets_, statistics_},
+              silenced, options_.delivery_name) {}
 
 HubEngine::~HubEngine() {
     shut_down();
@@ -55,8 +59,7 @@ void HubEngine::note_memory() {
     statistics_.output_slots = bank_.slots();
     statistics_.output_bytes = bank_.bytes();
     statistics_.staging_bytes = landing_.memory().bytes + bank_.staging_bytes();
-    statistics_.control_bytes =
-        arena_.bytes() + replay_.memory().bytes + leases_.memory().bytes + stream_.bytes();
+    statistics_.control_bytes = packets_->bytes() + replay_.memory().bytes + leases_.memory().bytes;
 }
 
 Result<void> HubEngine::submit_and_wait(std::span<const CommandBuffer> buffers, Duration limit) {
@@ -90,17 +93,28 @@ Result<void> HubEngine::ensure_queue() {
 }
 
 Result<void> HubEngine::ensure_memory(const RunRequest& request, const SlotPlan& plan) {
-    WAVETAP_CHECK_OK(arena_.ensure());
+    WAVETAP_CHECK_OK(packets_->ensure());
     WAVETAP_CHECK_OK(bank_.grow(plan, requirement_of(request)));
     if (request.buffers > 1) return {};
     const std::uint64_t landing = std::min(options_.landing_limit, bank_.output(0).bytes);
     return landing_.ensure(kLandingHead + landing);
 }
 
+Result<void> HubEngine::append_replay(MarkerLog::Position until, std::vector<std::uint32_t>& words,
+                                      std::vector<std::uint32_t>& joints) {
+    std::vector<pm4::CodeObjectMarker> markers;
+    log_.replay(until, markers);
+    for (const pm4::CodeObjectMarker& marker : markers) {
+        WAVETAP_CHECK_OK(packets_->append_marker(marker, words));
+        joints.push_back(static_cast<std::uint32_t>(words.size()));
+    }
+    return {};
+}
+
 Result<void> HubEngine::build_replay(MarkerLog::Position until) {
     if (replay_until_ == until) return {};
     std::vector<std::uint32_t> stream, joints;
-    log_.replay(topology_, until, stream, joints);
+    WAVETAP_CHECK_OK(append_replay(until, stream, joints));
     if (!stream.empty()) {
         // Doubled, so that one more code object does not cost another allocation.
         if (replay_.memory().bytes < stream.size() * 4)
@@ -131,18 +145,26 @@ Result<void> HubEngine::build_replay(MarkerLog::Position until) {
     return {};
 }
 
+OutputSlots HubEngine::output_slots(const RunRequest& request) const {
+    OutputSlots slots;
+    if (request.buffers > 1) slots.count = kRingSlots;
+    for (std::uint32_t i = 0; i < slots.count; ++i)
+        slots.slots[i] = bank_.output(i);
+    return slots;
+}
+
 Result<TraceStreams> HubEngine::build_streams(const RunRequest& request) {
-    if (request.buffers < 2) return arena_.streams(request.config, bank_.output(0).va);
-    WAVETAP_CHECK_OK(stream_.prepare(request));
-    const std::array<std::uint64_t, kRingSlots - 1> extra{bank_.output(1).va, bank_.output(2).va};
-    return arena_.streams(request.config, bank_.output(0).va, extra);
+    const OutputSlots slots = output_slots(request);
+    auto streams = packets_->streams(request.config, slots);
+    if (streams && request.buffers > 1) WAVETAP_CHECK_OK(stream_.prepare(request, slots, *streams));
+    return streams;
 }
 
 // Start stream and markers for all that the last build_replay() holds.
-Result<void> HubEngine::submit_start(const CommandBuffer& start) {
-    arena_.clear_control();
+Result<void> HubEngine::submit_start(const TraceStreams& streams) {
+    WAVETAP_CHECK_OK(packets_->begin(streams));
     std::array<CommandBuffer, Backend::kMaxCommandBuffers> buffers{};
-    buffers[0] = start;
+    buffers[0] = streams.start;
     std::copy(replay_buffers_.begin(), replay_buffers_.end(), buffers.begin() + 1);
     auto done =
         submit_and_wait({buffers.data(), replay_buffers_.size() + 1}, options_.limits.start);
@@ -151,15 +173,11 @@ Result<void> HubEngine::submit_start(const CommandBuffer& start) {
 }
 
 void HubEngine::begin_stream(const RunRequest& request) {
-    StreamEngine::Context context{request,
-                                  run_->id,
-                                  run_->streams,
-                                  run_->capacity_bytes,
-                                  run_->start_counter,
+    StreamEngine::Context context{request, run_->id, run_->streams, run_->start_counter,
                                   [this]() -> Result<void> {
                                       const MarkerLog::Position until = log_.end();
                                       WAVETAP_CHECK_OK(build_replay(until));
-                                      WAVETAP_CHECK_OK(submit_start(run_->streams.start));
+                                      WAVETAP_CHECK_OK(submit_start(run_->streams));
                                       marked_ = until;
                                       return {};
                                   }};
@@ -175,19 +193,18 @@ Result<void> HubEngine::start(const RunRequest& request, const SlotPlan& plan, s
     auto streams = prepared();
     note_memory();
     if (!streams) return std::move(streams.error());
-    WAVETAP_TRY(const std::uint64_t capacity, pm4::capacity_per_engine(topology_, request.config));
     const MarkerLog::Position until = log_.end();
     WAVETAP_CHECK_OK(build_replay(until));
     note_memory();
 
-    if (auto done = submit_start(streams->start); !done) {
+    if (auto done = submit_start(*streams); !done) {
         lost_ = true;
         disarm_ = streams->stop;
         done.error().message = "trace start did not complete: " + done.error().message;
         return done;
     }
     marked_ = until;
-    run_ = Run{request, run, *streams, bank_.output(0), capacity, backend_->counter(), false};
+    run_ = Run{request, run, *streams, bank_.output(0), backend_->counter(), false};
     if (request.buffers > 1) begin_stream(request);
     return {};
 }
@@ -199,10 +216,13 @@ Result<void> HubEngine::mark(MarkerLog::Position until) {
                                         "an earlier code-object marker was not answered", "", ""})
                    : Result<void>();
     while (marked_ < until) {
+        std::vector<pm4::CodeObjectMarker> markers;
+        const auto reached = log_.live(marked_, until, kLiveMarkers, markers);
         std::vector<std::uint32_t> words;
-        const auto reached = log_.live(topology_, marked_, until, ControlArena::kLiveDwords, words);
+        for (const pm4::CodeObjectMarker& marker : markers)
+            WAVETAP_CHECK_OK(packets_->append_marker(marker, words));
         if (!words.empty()) {
-            const CommandBuffer buffer = arena_.write_live(words);
+            const CommandBuffer buffer = packets_->write_live(words);
             if (auto done = submit_and_wait({&buffer, 1}, options_.limits.marker); !done) {
                 run_->markers_broken = true;
                 return done;
@@ -214,33 +234,8 @@ Result<void> HubEngine::mark(MarkerLog::Position until) {
     return {};
 }
 
-HubEngine::EngineReadback HubEngine::read_engine(std::uint32_t engine) const {
-    const pm4::ControlLayout layout = pm4::control_layout(options_.dialect);
-    const auto control = arena_.control();
-    const std::uint64_t entry = pm4::engine_entry_offset(options_.dialect, engine);
-    const std::uint64_t clocks =
-        pm4::clock_entry_offset(topology_, options_.dialect, engine / topology_.engines_per_xcc);
-    EngineReadback back;
-    back.status = load<std::uint32_t>(control, entry + layout.status);
-    back.dropped = load<std::uint32_t>(control, entry + layout.counter);
-    back.wptr = load<std::uint32_t>(control, entry + layout.wptr);
-    if (options_.dialect != pm4::Dialect::kJun25) {
-        back.start_counter = load<std::uint64_t>(control, clocks + layout.start_clock);
-        back.end_counter = load<std::uint64_t>(control, clocks + layout.end_clock);
-    }
-    pm4::ControlWords words{back.status, back.wptr, 0, run_->output.va};
-    words.status2 = load<std::uint32_t>(control, entry + layout.status2);
-    if (const auto at = pm4::engine_offset(topology_, run_->request.config, engine))
-        words.engine_va += *at;
-    back.result =
-        pm4::interpret_control(topology_, run_->request.config, words, run_->capacity_bytes);
-    return back;
-}
-
-Result<void> HubEngine::copy_out(ChunkSink& sink, std::uint32_t engine, std::uint64_t bytes,
-                                 RunSummary& summary) {
-    WAVETAP_TRY(const std::uint64_t offset,
-                pm4::engine_offset(topology_, run_->request.config, engine));
+Result<void> HubEngine::copy_out(ChunkSink& sink, const EngineReadback& back, RunSummary& summary) {
+    const std::uint64_t bytes = std::min(back.result.bytes, run_->streams.capacity_bytes);
     const HostMemory landing = landing_.memory();
     if (landing.bytes <= kLandingHead) {
         sink.lose();
@@ -252,9 +247,8 @@ Result<void> HubEngine::copy_out(ChunkSink& sink, std::uint32_t engine, std::uin
     do {
         const std::uint64_t size = std::min(room, bytes - done);
         if (size > 0) {
-            auto copied =
-                backend_->copy_to_host(landing, kLandingHead, run_->output.va + offset + done, size,
-                                       clock_.deadline_after(options_.limits.copy));
+            auto copied = backend_->copy_to_host(landing, kLandingHead, back.va + done, size,
+                                                 clock_.deadline_after(options_.limits.copy));
             if (!copied) {
                 if (copied.error().code == ErrorCode::kTimeout) {
                     ++statistics_.deadline_misses;
@@ -268,9 +262,8 @@ Result<void> HubEngine::copy_out(ChunkSink& sink, std::uint32_t engine, std::uin
         }
         std::uint64_t head = 0;
         if (done == 0 && has_header()) {
-            const std::uint64_t word = pm4::gfx9_header(topology_, run_->request.config, engine);
             head = kHeaderBytes;
-            std::memcpy(landing.host + kLandingHead - head, &word, head);
+            std::memcpy(landing.host + kLandingHead - head, &back.header, head);
         }
         done += size;
         sink.deliver({landing.host + kLandingHead - head, static_cast<std::size_t>(head + size)},
@@ -279,13 +272,13 @@ Result<void> HubEngine::copy_out(ChunkSink& sink, std::uint32_t engine, std::uin
     return {};
 }
 
-Result<void> HubEngine::deliver_engine(ChunkSink& sink, std::uint32_t engine, RunSummary& summary) {
-    const EngineReadback back = read_engine(engine);
+Result<void> HubEngine::deliver_engine(ChunkSink& sink, const EngineReadback& back,
+                                       RunSummary& summary) {
     Chunk prototype;
     prototype.context = run_->request.context;
     prototype.run = run_->id;
-    prototype.engine = engine;
-    prototype.capacity_bytes = run_->capacity_bytes;
+    prototype.engine = back.engine;
+    prototype.capacity_bytes = run_->streams.capacity_bytes;
     prototype.status = back.status;
     prototype.dropped = back.dropped;
     prototype.wptr = back.wptr;
@@ -300,7 +293,7 @@ Result<void> HubEngine::deliver_engine(ChunkSink& sink, std::uint32_t engine, Ru
     if (summary.start_counter == 0) summary.start_counter = prototype.start_counter;
     summary.end_counter = prototype.end_counter;
     sink.begin(prototype);
-    return copy_out(sink, engine, std::min(back.result.bytes, run_->capacity_bytes), summary);
+    return copy_out(sink, back, summary);
 }
 
 void HubEngine::lose_all(ChunkSink& sink) {
@@ -309,7 +302,7 @@ void HubEngine::lose_all(ChunkSink& sink) {
         prototype.context = run_->request.context;
         prototype.run = run_->id;
         prototype.engine = static_cast<std::uint32_t>(std::countr_zero(mask));
-        prototype.capacity_bytes = run_->capacity_bytes;
+        prototype.capacity_bytes = run_->streams.capacity_bytes;
         sink.begin(prototype);
         sink.lose();
     }
@@ -345,11 +338,17 @@ Result<RunSummary> HubEngine::finish_run(Result<void> outcome, bool deliver) {
             outcome.error().message = "trace stop did not complete: " + outcome.error().message;
             lose_all(sink);
         } else {
-            for (std::uint64_t mask = run_->request.config.se_mask; mask != 0; mask &= mask - 1) {
-                const auto engine = static_cast<std::uint32_t>(std::countr_zero(mask));
+            std::array<EngineReadback, kMostEngines> all;
+            const auto count =
+                static_cast<std::size_t>(std::popcount(run_->request.config.se_mask));
+            const std::span<EngineReadback> engines(all.data(), count);
+            outcome =
+                packets_->read_back(run_->streams, run_->request.config, run_->output, engines);
+            if (!outcome) lose_all(sink);
+            for (const EngineReadback& back : outcome ? engines : engines.first(0)) {
                 if (!deliver) {
-                    summary.bytes_lost += read_engine(engine).result.bytes;
-                } else if (auto sent = deliver_engine(sink, engine, summary);
+                    summary.bytes_lost += back.result.bytes;
+                } else if (auto sent = deliver_engine(sink, back, summary);
                            !sent && outcome.has_value()) {
                     outcome = std::move(sent);
                 }
@@ -387,11 +386,10 @@ void HubEngine::give_back(bool delivered) {
     if (armed) return;
     if (!delivered) return; // a handler still uses staging slots
     bank_.release();
-    arena_.release();
+    packets_->release();
     landing_.release();
     replay_.release();
     leases_.release();
-    stream_.release();
     replay_until_.reset();
     note_memory();
 }

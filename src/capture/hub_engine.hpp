@@ -5,6 +5,7 @@
 #include "capture/backend.hpp"
 #include "capture/hub_memory.hpp"
 #include "capture/marker_log.hpp"
+#include "capture/packet_source.hpp"
 #include "capture/params.hpp"
 #include "capture/run.hpp"
 #include "capture/stream_engine.hpp"
@@ -21,7 +22,7 @@ class HubEngine {
   public:
     struct Options {
         AgentTopology topology;
-        pm4::Dialect dialect = pm4::Dialect::kWavetap;
+        PacketSourceMaker packets; ///< empty: our own builder
         HubLimits limits;
         std::uint64_t landing_limit = 32ull << 20; ///< largest chunk (one buffer)
         std::string delivery_name = "wavetap-out"; ///< of delivery threads, at most 12 bytes
@@ -85,31 +86,26 @@ class HubEngine {
         std::uint64_t id = 0;
         TraceStreams streams;
         DeviceMemory output;
-        std::uint64_t capacity_bytes = 0; ///< of one engine
         std::uint64_t start_counter = 0;
         bool markers_broken = false;
     };
-    struct EngineReadback {
-        std::uint32_t status = 0, dropped = 0, wptr = 0;
-        std::uint64_t start_counter = 0, end_counter = 0;
-        pm4::EngineResult result;
-    };
-
     /// `delivered`: no handler uses a staging slot any more.
     void give_back(bool delivered);
     Result<void> ensure_queue();
     Result<void> rebuild_queue();
     Result<void> ensure_memory(const RunRequest& request, const SlotPlan& plan);
+    /// Appends the markers of all that is loaded; `joints` gets the dword offset behind each.
+    Result<void> append_replay(MarkerLog::Position until, std::vector<std::uint32_t>& words,
+                               std::vector<std::uint32_t>& joints);
     Result<void> build_replay(MarkerLog::Position until);
+    OutputSlots output_slots(const RunRequest& request) const;
     Result<TraceStreams> build_streams(const RunRequest& request);
-    Result<void> submit_start(const CommandBuffer& start);
+    Result<void> submit_start(const TraceStreams& streams);
     void begin_stream(const RunRequest& request);
     Result<RunSummary> stop_stream(bool deliver);
     Result<void> submit_and_wait(std::span<const CommandBuffer> buffers, Duration limit);
-    EngineReadback read_engine(std::uint32_t engine) const;
-    Result<void> deliver_engine(ChunkSink& sink, std::uint32_t engine, RunSummary& summary);
-    Result<void> copy_out(ChunkSink& sink, std::uint32_t engine, std::uint64_t bytes,
-                          RunSummary& summary);
+    Result<void> deliver_engine(ChunkSink& sink, const EngineReadback& back, RunSummary& summary);
+    Result<void> copy_out(ChunkSink& sink, const EngineReadback& back, RunSummary& summary);
     void lose_all(ChunkSink& sink);
     bool has_header() const;
     Result<RunSummary> finish_run(Result<void> outcome, bool deliver);
@@ -123,7 +119,7 @@ class HubEngine {
     MarkerLog& log_;
     const std::atomic<bool>& silenced_;
     SlotBank bank_;
-    ControlArena arena_;
+    std::unique_ptr<PacketSource> packets_;
     GrowingHost landing_;
     GrowingHost replay_;
     GrowingHost leases_;

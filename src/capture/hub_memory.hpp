@@ -3,6 +3,7 @@
 #pragma once
 
 #include "capture/backend.hpp"
+#include "capture/packet_source.hpp"
 #include "capture/params.hpp"
 #include "capture/slot_plan.hpp"
 #include "pm4/thread_trace.hpp"
@@ -53,17 +54,12 @@ class SlotBank {
     std::uint64_t hopeless_bytes_ = 0;
 };
 
-/// Command streams of one configuration in GPU-visible memory.
-struct TraceStreams {
-    CommandBuffer start, stop;
-};
-
 /// Control block and command memory: one allocation, made once. Streams of up to kStreams distinct
 /// (configuration, output slot) pairs are kept, so that a warm start builds nothing.
 class ControlArena {
   public:
     static constexpr std::size_t kStreams = 64;
-    static constexpr std::uint32_t kLiveDwords = 4096; ///< room for live markers
+    static constexpr std::uint32_t kLiveDwords = PacketSource::kLiveDwords;
 
     ControlArena(Backend& backend, pm4::TraceTopology topology, pm4::Dialect dialect);
     ControlArena(const ControlArena&) = delete;

@@ -16,10 +16,6 @@ pm4::CodeObjectMarker marker_of(const CodeObject& object) {
     return marker;
 }
 
-void append(std::vector<std::uint32_t>& stream, const std::vector<std::uint32_t>& words) {
-    stream.insert(stream.end(), words.begin(), words.end());
-}
-
 } // namespace
 
 MarkerLog::Position MarkerLog::load(const CodeObject& object) {
@@ -45,32 +41,26 @@ MarkerLog::Position MarkerLog::end() const {
     return next_;
 }
 
-void MarkerLog::replay(const pm4::TraceTopology& topology, Position until,
-                       std::vector<std::uint32_t>& stream,
-                       std::vector<std::uint32_t>& joints) const {
+void MarkerLog::replay(Position until, std::vector<pm4::CodeObjectMarker>& markers) const {
     MutexLock lock(mutex_);
     for (const Entry& entry : entries_) {
         if (entry.position >= until) break;
         if (entry.unload || entry.dead_from < until) continue;
-        pm4::CodeObjectMarker marker = marker_of(entry.object);
-        marker.from_start = true;
-        append(stream, pm4::build_marker(topology, marker));
-        joints.push_back(static_cast<std::uint32_t>(stream.size()));
+        markers.push_back(marker_of(entry.object));
+        markers.back().from_start = true;
     }
 }
 
-MarkerLog::Position MarkerLog::live(const pm4::TraceTopology& topology, Position from,
-                                    Position until, std::size_t limit_dwords,
-                                    std::vector<std::uint32_t>& stream) const {
+MarkerLog::Position MarkerLog::live(Position from, Position until, std::size_t most,
+                                    std::vector<pm4::CodeObjectMarker>& markers) const {
     MutexLock lock(mutex_);
+    std::size_t taken = 0;
     for (const Entry& entry : entries_) {
         if (entry.position < from) continue;
         if (entry.position >= until) return until;
-        pm4::CodeObjectMarker marker = marker_of(entry.object);
-        marker.unload = entry.unload;
-        const auto words = pm4::build_marker(topology, marker);
-        if (!stream.empty() && stream.size() + words.size() > limit_dwords) return entry.position;
-        append(stream, words);
+        if (taken++ == most) return entry.position;
+        markers.push_back(marker_of(entry.object));
+        markers.back().unload = entry.unload;
     }
     return until;
 }

@@ -29,16 +29,14 @@ class MarkerLog {
     Position unload(std::uint64_t id) WAVETAP_EXCLUDES(mutex_);
 
     Position end() const WAVETAP_EXCLUDES(mutex_);
-    /// Appends to `stream` the "from start" markers of all objects loaded before `until` and not
-    /// unloaded before it, in load order; `joints` gets the dword offset behind each marker.
-    void replay(const pm4::TraceTopology& topology, Position until,
-                std::vector<std::uint32_t>& stream, std::vector<std::uint32_t>& joints) const
+    /// Appends the "from start" markers of all objects loaded before `until` and not unloaded before
+    /// it, in load order.
+    void replay(Position until, std::vector<pm4::CodeObjectMarker>& markers) const
         WAVETAP_EXCLUDES(mutex_);
-    /// Appends the live markers of entries [from, until); stops before `stream` would pass
-    /// `limit_dwords` (one marker always fits). Returns the position reached.
-    Position live(const pm4::TraceTopology& topology, Position from, Position until,
-                  std::size_t limit_dwords, std::vector<std::uint32_t>& stream) const
-        WAVETAP_EXCLUDES(mutex_);
+    /// Appends the live markers of entries [from, until), at most `most` of them. Returns the position
+    /// reached.
+    Position live(Position from, Position until, std::size_t most,
+                  std::vector<pm4::CodeObjectMarker>& markers) const WAVETAP_EXCLUDES(mutex_);
     /// Forgets objects that were unloaded before `until`. Call while no trace runs.
     void compact(Position until) WAVETAP_EXCLUDES(mutex_);
     std::size_t loaded() const WAVETAP_EXCLUDES(mutex_);

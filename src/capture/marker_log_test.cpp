@@ -4,28 +4,26 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace wavetap::capture {
 namespace {
 
-const pm4::TraceTopology kAgent{"gfx90a", 1, 8, 14};
+using Markers = std::vector<pm4::CodeObjectMarker>;
 
-std::vector<std::uint32_t> marker(std::uint64_t id, bool unload, bool from_start) {
-    pm4::CodeObjectMarker words;
-    words.id = id;
-    words.address = id * 0x1000;
-    words.size = 0x100 + id;
-    words.unload = unload;
-    words.from_start = from_start;
-    return pm4::build_marker(kAgent, words);
-}
 CodeObject object(std::uint64_t id) {
     return {id, id * 0x1000, 0x100 + id};
 }
-
-std::vector<std::uint32_t> join(std::initializer_list<std::vector<std::uint32_t>> parts) {
-    std::vector<std::uint32_t> all;
-    for (const auto& part : parts)
-        all.insert(all.end(), part.begin(), part.end());
+/// "3-*": object 3, unloaded, loaded before the start.
+std::string text(const Markers& markers) {
+    std::string all;
+    for (const pm4::CodeObjectMarker& marker : markers) {
+        EXPECT_EQ(marker.address, marker.id * 0x1000);
+        EXPECT_EQ(marker.size, 0x100 + marker.id);
+        all += (all.empty() ? "" : " ") + std::to_string(marker.id) + (marker.unload ? "-" : "+") +
+               (marker.from_start ? "*" : "");
+    }
     return all;
 }
 
@@ -36,12 +34,9 @@ TEST(MarkerLogTest, ReplayIsTheLoadedSetInLoadOrder) {
     log.load(object(9));
     log.unload(3);
     log.load(object(4));
-    std::vector<std::uint32_t> stream, joints;
-    log.replay(kAgent, log.end(), stream, joints);
-    EXPECT_EQ(stream,
-              join({marker(7, false, true), marker(9, false, true), marker(4, false, true)}));
-    ASSERT_EQ(joints.size(), 3u);
-    EXPECT_EQ(joints.back(), stream.size());
+    Markers markers;
+    log.replay(log.end(), markers);
+    EXPECT_EQ(text(markers), "7+* 9+* 4+*");
     EXPECT_EQ(log.loaded(), 3u);
 }
 
@@ -50,9 +45,9 @@ TEST(MarkerLogTest, ReplayAtAnEarlierPositionSeesWhatWasLoadedThen) {
     log.load(object(1));
     const auto then = log.load(object(2));
     log.unload(1);
-    std::vector<std::uint32_t> stream, joints;
-    log.replay(kAgent, then, stream, joints);
-    EXPECT_EQ(stream, join({marker(1, false, true), marker(2, false, true)}));
+    Markers markers;
+    log.replay(then, markers);
+    EXPECT_EQ(text(markers), "1+* 2+*");
 }
 
 TEST(MarkerLogTest, LiveMarkersFollowTheReplay) {
@@ -60,31 +55,31 @@ TEST(MarkerLogTest, LiveMarkersFollowTheReplay) {
     const auto start = log.load(object(1));
     log.load(object(2));
     log.unload(1);
-    std::vector<std::uint32_t> stream;
-    EXPECT_EQ(log.live(kAgent, start, log.end(), 100000, stream), log.end());
-    EXPECT_EQ(stream, join({marker(2, false, false), marker(1, true, false)}));
+    Markers markers;
+    EXPECT_EQ(log.live(start, log.end(), 100000, markers), log.end());
+    EXPECT_EQ(text(markers), "2+ 1-");
 }
 
 TEST(MarkerLogTest, LiveMarkersComeInPiecesThatFit) {
     MarkerLog log;
     for (std::uint64_t id = 1; id <= 10; ++id)
         log.load(object(id));
-    std::vector<std::uint32_t> all;
+    Markers all;
     MarkerLog::Position at = 0;
     int pieces = 0;
     while (at < log.end()) {
-        std::vector<std::uint32_t> piece;
-        const auto next = log.live(kAgent, at, log.end(), 100, piece);
+        Markers piece;
+        const auto next = log.live(at, log.end(), 3, piece);
         ASSERT_GT(next, at);
-        EXPECT_LE(piece.size(), 100u);
+        EXPECT_LE(piece.size(), 3u);
         all.insert(all.end(), piece.begin(), piece.end());
         at = next;
         ++pieces;
     }
-    EXPECT_GT(pieces, 1);
-    std::vector<std::uint32_t> whole;
-    log.live(kAgent, 0, log.end(), 100000, whole);
-    EXPECT_EQ(all, whole);
+    EXPECT_EQ(pieces, 4);
+    Markers whole;
+    log.live(0, log.end(), 100000, whole);
+    EXPECT_EQ(text(all), text(whole));
 }
 
 TEST(MarkerLogTest, CompactKeepsTheReplay) {
@@ -93,11 +88,11 @@ TEST(MarkerLogTest, CompactKeepsTheReplay) {
         log.load(object(id));
         if (id > 1) log.unload(id - 1);
     }
-    std::vector<std::uint32_t> before, after, joints;
-    log.replay(kAgent, log.end(), before, joints);
+    Markers before, after;
+    log.replay(log.end(), before);
     log.compact(log.end());
-    log.replay(kAgent, log.end(), after, joints);
-    EXPECT_EQ(before, after);
+    log.replay(log.end(), after);
+    EXPECT_EQ(text(before), text(after));
     EXPECT_EQ(log.loaded(), 1u);
 }
 

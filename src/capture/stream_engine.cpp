@@ -15,12 +15,6 @@ constexpr auto kShortestInterval = std::chrono::microseconds(5);
 constexpr std::uint64_t kLooksPerSlot = 4;
 constexpr auto kLongestInterval = std::chrono::seconds(10);
 
-template <class T> T load(std::span<const std::byte> bytes, std::uint64_t offset) {
-    T value{};
-    if (offset + sizeof(T) <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof(T));
-    return value;
-}
-
 /// The time between two looks at an engine.
 Duration look_interval(std::uint64_t capacity, std::uint64_t rate) {
     const double ns = static_cast<double>(capacity / kLooksPerSlot) * 1e9 /
@@ -34,54 +28,19 @@ Duration look_interval(std::uint64_t capacity, std::uint64_t rate) {
 
 StreamEngine::StreamEngine(Parts parts, const std::atomic<bool>& silenced,
                            const std::string& thread_name)
-    : parts_(parts), pool_(parts.clock, silenced, thread_name), commands_(parts.backend) {}
+    : parts_(parts), pool_(parts.clock, silenced, thread_name) {}
 
-pm4::TraceMemory StreamEngine::trace_memory() const {
-    pm4::TraceMemory memory{parts_.bank.output(0).va, parts_.arena.control_va(), {}};
-    for (std::size_t i = 1; i < kRingSlots; ++i)
-        memory.extra_output_va.push_back(parts_.bank.output(i).va);
-    return memory;
-}
-
-Result<void> StreamEngine::build(const RunRequest& request) {
-    const pm4::TraceMemory memory = trace_memory();
-    const std::array<std::uint64_t, kRingSlots> va{memory.output_va, memory.extra_output_va[0],
-                                                   memory.extra_output_va[1]};
-    if (!swaps_.empty() && va == built_va_ && built_.se_mask == request.config.se_mask &&
-        built_.buffer_bytes == request.config.buffer_bytes)
-        return {};
-    swaps_.clear();
-    engines_.clear();
-    for (std::uint64_t mask = request.config.se_mask; mask != 0; mask &= mask - 1)
-        engines_.push_back(static_cast<std::uint32_t>(std::countr_zero(mask)));
-    WAVETAP_TRY(std::vector<std::uint32_t> words,
-                pm4::build_query(parts_.topology, request.config, memory));
-    std::vector<CommandBuffer> pieces{{0, static_cast<std::uint32_t>(words.size())}};
-    for (const std::uint32_t se : engines_)
-        for (std::uint64_t i = 0; i < kRingSlots; ++i) {
-            WAVETAP_TRY(const auto swap,
-                        pm4::build_swap(parts_.topology, request.config, memory, se, i));
-            pieces.push_back({words.size() * 4, static_cast<std::uint32_t>(swap.size())});
-            words.insert(words.end(), swap.begin(), swap.end());
-        }
-    WAVETAP_CHECK_OK(commands_.ensure(words.size() * 4));
-    std::memcpy(commands_.memory().host, words.data(), words.size() * 4);
-    for (CommandBuffer& piece : pieces)
-        piece.va += commands_.memory().va;
-    query_ = pieces[0];
-    swaps_.assign(pieces.begin() + 1, pieces.end());
-    built_ = request.config;
-    built_va_ = va;
-    return {};
-}
-
-Result<void> StreamEngine::prepare(const RunRequest& request) {
+Result<void> StreamEngine::prepare(const RunRequest& request, const OutputSlots& slots,
+                                   const TraceStreams& streams) {
     if (std::popcount(request.config.se_mask) > static_cast<int>(kMaxStreamEngines))
         return Error{ErrorCode::kUnsupported,
                      "more than " + std::to_string(kMaxStreamEngines) +
                          " shader engines cannot stream at once",
                      "", "select fewer"};
-    WAVETAP_CHECK_OK(build(request));
+    WAVETAP_TRY(ring_, parts_.packets.ring(request.config, slots, streams));
+    engines_.clear();
+    for (std::uint64_t mask = request.config.se_mask; mask != 0; mask &= mask - 1)
+        engines_.push_back(static_cast<std::uint32_t>(std::countr_zero(mask)));
     WAVETAP_CHECK_OK(
         pool_.ensure_threads(request.delivery == Delivery::kInOrder ? 1 : request.buffers));
     return pool_.begin(request.handler, request.user, request.delivery);
@@ -92,20 +51,21 @@ void StreamEngine::begin(Context context) {
     const RunRequest& request = context_->request;
     outcome_ = {};
     write_error_ = false;
-    interval_ = look_interval(context_->capacity_bytes, request.stream_rate);
+    interval_ = look_interval(capacity(), request.stream_rate);
     next_poll_ = parts_.clock.now() + interval_;
     for (std::size_t e = 0; e < engines_.size(); ++e) {
-        const std::uint64_t word = pm4::gfx9_header(parts_.topology, request.config, engines_[e]);
         headers_[e] = {};
-        std::memcpy(headers_[e].data(), &word, sizeof word);
+        std::memcpy(headers_[e].data(), &ring_->headers[e], sizeof(std::uint64_t));
     }
     ProducerConfig config;
     config.engines = static_cast<std::uint32_t>(engines_.size());
     config.staging_slots = request.buffers;
-    config.capacity_bytes = context_->capacity_bytes;
+    config.capacity_bytes = capacity();
     config.header = parts_.topology.gfx.starts_with("gfx9");
     config.overflow = request.overflow;
-    read_status(false);
+    back_ = {};
+    status_ = {};
+    (void)read_status(RingMoment::kSwapped, 0); // the counters that the start wrote
     actions_.clear();
     state_ = producer_begin(config, actions_);
     for (const ProducerAction& action : actions_)
@@ -124,7 +84,8 @@ Result<void> StreamEngine::swap(std::uint32_t mask) {
     std::vector<CommandBuffer> buffers;
     for (std::uint32_t e = 0; e < engines_.size(); ++e)
         if ((mask >> e & 1) != 0)
-            buffers.push_back(swaps_[e * kRingSlots + state_.engines[e].swaps % kRingSlots]);
+            buffers.push_back(ring_->swaps[e * ring_->swaps_per_engine +
+                                           state_.engines[e].swaps % ring_->swaps_per_engine]);
     std::span<const CommandBuffer> left(buffers);
     while (!left.empty()) {
         const std::size_t count = std::min(left.size(), Backend::kMaxCommandBuffers);
@@ -135,12 +96,10 @@ Result<void> StreamEngine::swap(std::uint32_t mask) {
 }
 
 Result<void> StreamEngine::copy(const ProducerAction& action) {
-    const RunRequest& request = context_->request;
-    WAVETAP_TRY(const std::uint64_t offset,
-                pm4::engine_offset(parts_.topology, request.config, engine(action.engine)));
     auto done = parts_.backend.copy_to_host(
-        parts_.bank.staging(action.slot), 0, parts_.bank.output(action.output).va + offset,
-        action.bytes, parts_.clock.deadline_after(parts_.limits.copy));
+        parts_.bank.staging(action.slot), 0,
+        parts_.bank.output(action.output).va + ring_->offsets[action.engine], action.bytes,
+        parts_.clock.deadline_after(parts_.limits.copy));
     if (done) return done;
     if (done.error().code == ErrorCode::kTimeout) {
         ++parts_.statistics.deadline_misses;
@@ -149,38 +108,36 @@ Result<void> StreamEngine::copy(const ProducerAction& action) {
     return done;
 }
 
-// What the last query or swap, or the stop, put into the control block.
-void StreamEngine::read_status(bool at_stop) {
-    const pm4::ControlLayout layout = pm4::control_layout(pm4::Dialect::kWavetap);
-    const auto control = parts_.arena.control();
+// What the last query or swap, or the stop, said.
+Result<void> StreamEngine::read_status(RingMoment moment, std::uint32_t swapped) {
+    WAVETAP_CHECK_OK(parts_.packets.read_ring(context_->streams, context_->request.config, moment,
+                                              swapped, {back_.data(), engines_.size()}));
     for (std::size_t e = 0; e < engines_.size(); ++e) {
-        const std::uint64_t entry = pm4::engine_entry_offset(pm4::Dialect::kWavetap, engines_[e]);
-        const auto result = pm4::interpret_query(
-            parts_.topology,
-            load<std::uint32_t>(control, entry + (at_stop ? layout.status : layout.query_status)),
-            load<std::uint32_t>(control, entry + (at_stop ? layout.wptr : layout.query_wptr)));
-        status_[e].flipped = result.needs_swap;
-        status_[e].running = result.running;
-        status_[e].bytes = std::min(result.bytes, context_->capacity_bytes);
-        status_[e].read_offset = result.read_offset_bytes;
-        write_error_ = write_error_ || result.write_error;
-        const std::uint64_t clocks = pm4::clock_entry_offset(
-            parts_.topology, pm4::Dialect::kWavetap, engines_[e] / parts_.topology.engines_per_xcc);
-        start_counters_[e] = load<std::uint64_t>(control, clocks + layout.start_clock);
+        const EngineReadback& back = back_[e];
+        status_[e].flipped = back.flipped;
+        status_[e].running = back.running;
+        status_[e].bytes = std::min(back.result.bytes, capacity());
+        status_[e].read_offset = back.read_offset;
+        write_error_ = write_error_ || back.result.write_error;
+        start_counters_[e] = back.start_counter;
     }
+    return {};
 }
 
 StreamEngine::Event StreamEngine::command(const ProducerAction& action) {
     Result<void> done;
+    std::optional<RingMoment> moment;
     Event event;
     event.status = status_.data();
     switch (action.kind) {
     case ProducerAction::Kind::kQuery:
-        done = submit({&query_, 1}, parts_.limits.query);
+        done = submit({&ring_->query, 1}, parts_.limits.query);
+        moment = RingMoment::kQueried;
         event.kind = Event::Kind::kQueried;
         break;
     case ProducerAction::Kind::kSwap:
         done = swap(action.mask);
+        moment = RingMoment::kSwapped;
         event.kind = Event::Kind::kSwapped;
         break;
     case ProducerAction::Kind::kCopy:
@@ -189,13 +146,16 @@ StreamEngine::Event StreamEngine::command(const ProducerAction& action) {
         break;
     case ProducerAction::Kind::kStop:
         done = submit({&context_->streams.stop, 1}, parts_.limits.stop);
+        moment = RingMoment::kStopped;
         event.kind = Event::Kind::kStopped;
         break;
     default:
         done = context_->restart();
+        moment = RingMoment::kSwapped;
         event.kind = Event::Kind::kStarted;
         break;
     }
+    if (done && moment) done = read_status(*moment, action.mask);
     if (!done) {
         const char* what = producer_phase_name(state_.phase);
         done.error().message =
@@ -204,24 +164,17 @@ StreamEngine::Event StreamEngine::command(const ProducerAction& action) {
         event.kind = Event::Kind::kFailed;
         return event;
     }
-    if (action.kind != ProducerAction::Kind::kCopy)
-        read_status(action.kind == ProducerAction::Kind::kStop);
     return event;
 }
 
 Chunk StreamEngine::prototype(const ProducerAction& action) const {
-    const pm4::ControlLayout layout = pm4::control_layout(pm4::Dialect::kWavetap);
-    const auto control = parts_.arena.control();
-    const std::uint32_t se = engine(action.engine);
-    const std::uint64_t entry = pm4::engine_entry_offset(pm4::Dialect::kWavetap, se);
-    const std::uint64_t clocks = pm4::clock_entry_offset(parts_.topology, pm4::Dialect::kWavetap,
-                                                         se / parts_.topology.engines_per_xcc);
+    const EngineReadback& back = back_[action.engine];
     Chunk chunk;
     chunk.context = context_->request.context;
     chunk.run = context_->run;
-    chunk.engine = se;
+    chunk.engine = engine(action.engine);
     chunk.index = action.index;
-    chunk.capacity_bytes = context_->capacity_bytes;
+    chunk.capacity_bytes = capacity();
     chunk.read_offset = action.read_offset;
     chunk.start_counter = start_counters_[action.engine] != 0 ? start_counters_[action.engine]
                                                               : context_->start_counter;
@@ -235,10 +188,10 @@ Chunk StreamEngine::prototype(const ProducerAction& action) const {
         return chunk;
     }
     if (write_error_) chunk.flags |= kChunkWriteError;
-    chunk.status = load<std::uint32_t>(control, entry + layout.status);
-    chunk.dropped = load<std::uint32_t>(control, entry + layout.counter);
-    chunk.wptr = load<std::uint32_t>(control, entry + layout.wptr);
-    chunk.end_counter = load<std::uint64_t>(control, clocks + layout.end_clock);
+    chunk.status = back.status;
+    chunk.dropped = back.dropped;
+    chunk.wptr = back.wptr;
+    chunk.end_counter = back.end_counter;
     return chunk;
 }
 
@@ -362,10 +315,7 @@ Result<RunSummary> StreamEngine::stop(bool deliver) {
             outcome_ = Error{ErrorCode::kTimeout, "a chunk handler does not return", "", ""};
     }
     summary.start_counter = start_counters_[0];
-    const pm4::ControlLayout layout = pm4::control_layout(pm4::Dialect::kWavetap);
-    const std::uint64_t clocks = pm4::clock_entry_offset(
-        parts_.topology, pm4::Dialect::kWavetap, engine(0) / parts_.topology.engines_per_xcc);
-    summary.end_counter = load<std::uint64_t>(parts_.arena.control(), clocks + layout.end_clock);
+    summary.end_counter = back_[0].end_counter;
     finish(summary);
     context_.reset();
     if (outcome_ && gpu_lost())
@@ -373,11 +323,6 @@ Result<RunSummary> StreamEngine::stop(bool deliver) {
                          "use larger buffers, or let the trace start again"};
     if (!outcome_) return std::move(outcome_.error());
     return summary;
-}
-
-void StreamEngine::release() {
-    commands_.release();
-    swaps_.clear();
 }
 
 } // namespace wavetap::capture

@@ -5,6 +5,7 @@
 #include "capture/backend.hpp"
 #include "capture/chunk_pool.hpp"
 #include "capture/hub_memory.hpp"
+#include "capture/packet_source.hpp"
 #include "capture/producer.hpp"
 #include "capture/run.hpp"
 
@@ -26,14 +27,13 @@ class StreamEngine {
         const pm4::TraceTopology& topology;
         const HubLimits& limits;
         SlotBank& bank;
-        ControlArena& arena;
+        PacketSource& packets;
         HubStatistics& statistics;
     };
     struct Context {
         RunRequest request;
         std::uint64_t run = 0;
         TraceStreams streams;
-        std::uint64_t capacity_bytes = 0; ///< of one engine
         std::uint64_t start_counter = 0;
         /// Submits the start again, with markers for what is loaded now, and waits for it.
         std::function<Result<void>()> restart;
@@ -46,9 +46,11 @@ class StreamEngine {
     ChunkPool& pool() { return pool_; }
     bool on_delivery_thread() const { return pool_.on_pool_thread(); }
     std::size_t delivery_threads() const { return pool_.threads(); }
-    /// Before the start is submitted: query and swap streams, threads. Errors: kLimit, kUnavailable,
-    /// kInvalidArgument, kBusy (a handler of an earlier run has not returned).
-    Result<void> prepare(const RunRequest& request);
+    /// Before the start is submitted: query and swap streams, threads. `streams`: those of the request
+    /// on `slots`. Errors: those of PacketSource::ring(), kLimit, kBusy (a handler of an earlier run
+    /// has not returned).
+    Result<void> prepare(const RunRequest& request, const OutputSlots& slots,
+                         const TraceStreams& streams);
     /// The start has retired.
     void begin(Context context);
     bool active() const { return context_.has_value(); }
@@ -61,40 +63,33 @@ class StreamEngine {
     /// Ends the run; with `deliver` every chunk was handed over on return. Errors: as
     /// HubEngine::stop(), and kTimeout when a handler did not return.
     Result<RunSummary> stop(bool deliver);
-    /// Gives memory back. Precondition: the GPU reads none of it.
-    void release();
-    std::uint64_t bytes() const { return commands_.memory().bytes; }
 
   private:
     using Event = ProducerEvent;
     static constexpr std::size_t kHeaderChunk = 32;
 
-    Result<void> build(const RunRequest& request);
-    pm4::TraceMemory trace_memory() const;
     std::uint32_t engine(std::uint32_t ordinal) const { return engines_[ordinal]; }
+    std::uint64_t capacity() const { return context_->streams.capacity_bytes; }
     void run(Event event);
     void perform(const ProducerAction& action);
     Event command(const ProducerAction& action);
     Result<void> submit(std::span<const CommandBuffer> buffers, Duration limit);
     Result<void> swap(std::uint32_t mask);
     Result<void> copy(const ProducerAction& action);
-    void read_status(bool at_stop);
+    Result<void> read_status(RingMoment moment, std::uint32_t swapped);
     Chunk prototype(const ProducerAction& action) const;
     void take_back();
     void finish(RunSummary& summary);
 
     Parts parts_;
     ChunkPool pool_;
-    GrowingHost commands_; ///< query, then kRingSlots swaps of each engine
-    pm4::TraceConfig built_;
-    std::array<std::uint64_t, kRingSlots> built_va_{};
-    CommandBuffer query_;
-    std::vector<CommandBuffer> swaps_; ///< [engine * kRingSlots + swap % kRingSlots]
+    const RingStreams* ring_ = nullptr; ///< of the run, or the last one
     std::vector<std::uint32_t> engines_;
 
     std::optional<Context> context_;
     ProducerState state_;
     std::vector<ProducerAction> actions_;
+    std::array<EngineReadback, kMaxStreamEngines> back_{};
     std::array<EngineStatus, kMaxStreamEngines> status_{};
     std::array<std::array<std::byte, kHeaderChunk>, kMaxStreamEngines> headers_{};
     std::array<std::uint64_t, kMaxStreamEngines> start_counters_{};

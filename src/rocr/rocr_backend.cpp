@@ -154,7 +154,9 @@ Result<capture::Ticket> RocrBackend::submit(std::span<const capture::CommandBuff
     for (std::uint64_t i = 0; i < count; ++i) {
         std::uint32_t packet[16];
         pm4::fill_vendor_packet(packet, buffers[i].va, buffers[i].dwords,
-                                pm4::command_cache_policy(pm4_topology(agent_.topology)));
+                                buffers[i].cache_policy < 0
+                                    ? pm4::command_cache_policy(pm4_topology(agent_.topology))
+                                    : static_cast<std::uint32_t>(buffers[i].cache_policy));
         const std::uint64_t signal = i + 1 == count ? slot.signal.handle : 0;
         std::memcpy(&packet[14], &signal, sizeof signal);
         packet[0] |= kVendorHeader;
