@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The wavetap authors
 # SPDX-License-Identifier: MIT
-"""A C client of wavetap/decode.h gets the records of `wavetap decode`.
-usage: decode_api_test.py CLIENT WAVETAP DATA"""
+"""A C client of wavetap/decode.h gets the records of `wavetap decode`, and so does the C++ example.
+usage: decode_api_test.py CLIENT EXAMPLE WAVETAP DATA"""
 import json
 import os
 import pathlib
 import subprocess
 import sys
 
-client, wavetap, data = sys.argv[1:4]
+client, example, wavetap, data = sys.argv[1:5]
 data = pathlib.Path(os.environ.get('WAVETAP_DATA') or data) / 'traces'
 failures = []
 
@@ -47,6 +47,20 @@ for arch in ('gfx950', 'gfx1100', 'gfx1200'):
         places = sorted([int(w) for w in r[1:6]] for r in rows if r[0] == 'wave')
         if places != sorted([w['start'], w['end'], w['cu'], w['simd'], w['slot']] for w in waves):
             failures.append(f'{blob}: waves differ')
+        clocks = {}
+        for r in want:
+            if r['type'] == 'instruction':
+                clocks.setdefault(r['elf_address'], [0, r['text']])[0] += r['duration']
+        rows = run(example, str(blob), str(folder / 'code.elf'), base).splitlines()
+        if f'{len(waves)} waves, {len(got)} instructions' not in rows:
+            failures.append(f'{blob}: the example counts otherwise: {rows}')
+        hot = [row.split(None, 2) for row in rows[-10:]]
+        hot = [row for row in hot if row[1].startswith('0x')]
+        if [int(row[0]) for row in hot] != sorted(
+                (c for c, _ in clocks.values()), reverse=True)[:10]:
+            failures.append(f'{blob}: the example has other clocks: {hot}')
+        if any([int(row[0]), row[2]] != clocks.get(int(row[1], 16)) for row in hot):
+            failures.append(f'{blob}: the example names other instructions: {hot}')
         compared += len(got)
 for line in failures:
     print(line)

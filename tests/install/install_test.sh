@@ -14,6 +14,9 @@ cmake -S "$here" -B "$prefix/client" -DCMAKE_PREFIX_PATH="$prefix/usr" >/dev/nul
 cmake --build "$prefix/client" >/dev/null
 "$prefix/client/client"
 "$prefix/client/decode_client"
+# A header of gfx12 and nothing behind it.
+printf '\221\001\220\150\000\000\000\000' >"$prefix/empty.att"
+"$prefix/client/hot_instructions" "$prefix/empty.att" | grep -q '^0 waves, 0 instructions$'
 
 library=$(dirname "$(find "$prefix/usr" -name libwavetap.so)")
 PKG_CONFIG_PATH="$library/pkgconfig" pkg-config --exists --print-errors wavetap
@@ -26,6 +29,10 @@ LD_LIBRARY_PATH="$library" "$prefix/plain"
 cc -std=c11 -Wall -Wextra -Werror "$here/../decode_api/decode_client.c" -o "$prefix/plain_decode" \
     $(PKG_CONFIG_PATH="$library/pkgconfig" pkg-config --cflags --libs wavetap-decode)
 LD_LIBRARY_PATH="$library" "$prefix/plain_decode"
+# shellcheck disable=SC2046
+c++ -std=c++20 -Wall -Wextra -Wpedantic -Werror "$here/../../examples/hot_instructions.cpp" -o "$prefix/plain_hot" \
+    $(PKG_CONFIG_PATH="$library/pkgconfig" pkg-config --cflags --libs wavetap-decode)
+LD_LIBRARY_PATH="$library" "$prefix/plain_hot" "$prefix/empty.att" | grep -q '^0 waves, 0 instructions$'
 printf '#include <wavetap/decode.h>\n#include <wavetap/wavetap.h>\nint main() { return 0; }\n' >"$prefix/both.cpp"
 c++ -Wall -Wextra -Werror -I"$prefix/usr/include" -c "$prefix/both.cpp" -o "$prefix/both.o"
 
