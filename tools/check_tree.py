@@ -21,14 +21,17 @@ ARROWS = {
     'softgpu': {'base', 'sqtt', 'pm4', 'code'},
     'capture': {'base', 'pm4'},
     'store': {'base'},
+    'aqlprofile': {'base', 'pm4', 'capture'},
     'rocr': {'base', 'pm4', 'capture'},
-    'tool': {'base', 'pm4', 'capture', 'rocr', 'store', 'code'},
+    'tool': {'base', 'pm4', 'capture', 'aqlprofile', 'rocr', 'store', 'code'},
     'report': {'base', 'code', 'decode', 'store', 'sqtt'},
     'soak': set(),
-    'cli': {'base', 'sqtt', 'code', 'pm4', 'decode', 'softgpu', 'capture', 'store', 'report'},
+    'cli': {'base', 'sqtt', 'code', 'pm4', 'decode', 'softgpu', 'capture', 'aqlprofile',
+            'store', 'report'},
 }
 HSA_ALLOWED = {'rocr', 'tool', 'soak'}
-LIBRARY = {'base', 'sqtt', 'code', 'pm4', 'decode', 'compat', 'capture', 'rocr', 'store', 'report'}
+LIBRARY = {'base', 'sqtt', 'code', 'pm4', 'decode', 'compat', 'capture', 'aqlprofile', 'rocr', 'store',
+           'report'}
 ENDS_PROCESS = re.compile(r'\b(?:std::)?(?:abort|terminate|exit|_exit|quick_exit)\s*\(')
 PRINTS = re.compile(r'std::(?:cout|cerr)|\b(?:std::)?f?printf\s*\(|\bfmt::print\s*\(')
 # A condition, future or atomic that is waited for without a limit; HSA's and poll's "for ever".
@@ -68,7 +71,7 @@ def check_source(path, text, found):
                 found.append(f'{at}: public headers include no third party')
             if parts[0] == 'include' and bracket == '"':
                 found.append(f'{at}: public headers include <wavetap/…> or the standard library only')
-        if folder in ('capture', 'rocr', 'tool') and not is_test and \
+        if folder in ('capture', 'aqlprofile', 'rocr', 'tool') and not is_test and \
                 (WAITS.search(line) or FOR_EVER.search(line)):
             found.append(f'{at}: no wait without a deadline')
         if (folder in LIBRARY or folder == 'tool') and not is_test:
@@ -78,7 +81,7 @@ def check_source(path, text, found):
                 found.append(f'{at}: library code never prints')
         if folder and folder != 'softgpu' and not is_test and SLEEPS.search(line):
             found.append(f'{at}: no sleeping; wait for a condition with a deadline')
-        if folder in ('capture', 'rocr', 'tool') and not is_test and \
+        if folder in ('capture', 'aqlprofile', 'rocr', 'tool') and not is_test and \
                 re.search(r'\bstd::(?:mutex|condition_variable)\b', line):
             found.append(f'{at}: use base/mutex.hpp, which clang checks')
         if 'TODO(now)' in raw:

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
+#include "aqlprofile/library.hpp"
 #include "cli/gpu.hpp"
 #include "cli/plan.hpp"
 #include "cli/probe.hpp"
@@ -11,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include <cstdlib>
 #include <memory>
 
 namespace wavetap::cli {
@@ -28,6 +30,7 @@ SIMD i mod 4, except what --cu, --se or --simd fix; sizes of --buffer are taken 
 turns every --window dispatches that match. In dispatch mode each trace holds one dispatch: the first
 launch of each matching kernel in each context, or with --every-launch each of them. In device mode each
 holds all that runs in a window.
+With --packets aqlprofile, WAVETAP_AQLPROFILE names the library (default libhsa-amd-aqlprofile64.so).
 Returns the program's exit code (128+n after signal n); 125 if wavetap failed or the program succeeded
 and nothing was captured; 126 / 127 if the program cannot be executed / is not there.)";
 
@@ -73,6 +76,19 @@ Result<Summary> finish(const Options& options, const Plan& plan, const std::stri
     return summary;
 }
 
+/// Looks at aqlprofile before anything runs. Errors: those of probe_aqlprofile(), and where it cannot
+/// do what the plan says.
+Result<void> check_aqlprofile(const Plan& plan) {
+    WAVETAP_TRY(const ProbedAqlprofile found, probe_aqlprofile(plan.aqlprofile_library));
+    for (const PlannedContext& context : plan.contexts)
+        if (context.buffers > 1 && !found.rings) {
+            aqlprofile::Library library;
+            library.path = found.library;
+            return aqlprofile::no_rings_error(library, "");
+        }
+    return {};
+}
+
 int dry_run(const Options& options, const Plan& plan, const ChipShape& chip) {
     if (!options.json.on_stdout()) fmt::print("{}", plan_text(plan, chip));
     if (!options.json.wanted()) return kGood;
@@ -88,14 +104,19 @@ int record(const Options& options, const std::vector<std::string>& program) {
     const Result<TraceTarget> target =
         options.gpu.empty() ? hardware_target() : software_target(options.gpu, options.dry_run);
     if (!target) return fail(target.error(), target_status(target.error()));
-    const Result<Plan> plan = make_plan(options.record, target->chip);
+    Result<Plan> plan = make_plan(options.record, target->chip);
     if (!plan) return fail(plan.error(), kUsage);
+    if (const char* library = std::getenv(aqlprofile::kLibraryVariable); library != nullptr)
+        plan->aqlprofile_library = library;
     if (options.truth && !target->chip.modelled)
         return fail({ErrorCode::kUnsupported, "only the software GPU can tell the truth", "--truth",
                      "add --gpu soft:gfx90a"},
                     kUsage);
     if (options.dry_run) return dry_run(options, *plan, target->chip);
 
+    if (plan->packets == "aqlprofile")
+        if (const Result<void> usable = check_aqlprofile(*plan); !usable)
+            return fail(usable.error(), kFailed);
     const Result<std::string> tool = find_library(kToolLibrary);
     if (!tool) return fail(tool.error(), kFailed);
     const std::string dir = options.dir.empty() ? default_trace_dir(program.front()) : options.dir;
@@ -143,6 +164,9 @@ void add_trace_options(CLI::App& command, RecordOptions& record) {
     add("--window", record.window, "N", "dispatches before the next context's turn (default 2)");
     add("--kernel", record.kernel, "REGEX", "trace only kernels whose name has a match");
     add("--kernel-exclude", record.kernel_exclude, "REGEX", "and not those with this match");
+    add("--packets", record.packets, "WHOSE",
+        "who makes the packets that start and stop traces: wavetap (default), or aqlprofile for "
+        "AMD's library");
     command.add_flag("--every-launch", record.every_launch,
                      "dispatch mode: trace each matching launch, not only a kernel's first one");
     command.add_flag("--stream-engines", record.stream_engines,

@@ -289,6 +289,11 @@ Result<Plan> make_plan(const RecordOptions& options, const ChipShape& chip) {
     if (!options.window.empty()) {
         WAVETAP_TRY(plan.window, number_option(options.window, "--window", 1, 1'000'000));
     }
+    if (!options.packets.empty()) plan.packets = options.packets;
+    if (plan.packets != "wavetap" && plan.packets != "aqlprofile")
+        return Error{ErrorCode::kInvalidArgument,
+                     "'" + plan.packets + "' makes no packets that we know", "--packets",
+                     "write wavetap or aqlprofile"};
     WAVETAP_CHECK_OK(check_regex(options.kernel, "--kernel"));
     WAVETAP_CHECK_OK(check_regex(options.kernel_exclude, "--kernel-exclude"));
     plan.kernel = options.kernel;
@@ -309,6 +314,8 @@ std::string tool_config(const Plan& plan, const std::string& dir) {
                                  {"every_launch", plan.every_launch},
                                  {"kernel", plan.kernel},
                                  {"kernel_exclude", plan.kernel_exclude},
+                                 {"packets", plan.packets},
+                                 {"aqlprofile_library", plan.aqlprofile_library},
                                  {"timing", plan.modelled ? "modelled" : "hardware"},
                                  {"deadline_scale", plan.modelled ? kModelledDeadlineScale : 1}};
     return config.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";

@@ -19,7 +19,7 @@ namespace wavetap::cli {
 struct RecordOptions {
     std::string agents, mode, se, cu, simd, buffer, buffers, contexts, sweep, window;
     std::string kernel, kernel_exclude;
-    std::string stream_rate;
+    std::string stream_rate, packets;
     bool no_detail = false, every_launch = false;
     bool stream_engines = false; ///< several engines at once with several buffers
 };
@@ -55,6 +55,8 @@ struct Plan {
     bool sharing = true;       ///< false: each context has a queue and a buffer of its own (a test)
     bool every_launch = false; ///< dispatch mode
     std::string kernel, kernel_exclude;
+    std::string packets = "wavetap"; ///< or "aqlprofile"
+    std::string aqlprofile_library;  ///< empty: as ROCm installs it
     bool modelled = false;
 };
 

@@ -154,6 +154,7 @@ TEST(PlanTest, BadValues_AreRefusedInWords) {
         {&RecordOptions::contexts, "many", "'many' is not a number", "--contexts"},
         {&RecordOptions::sweep, "wave", "'wave' cannot be swept", "--sweep"},
         {&RecordOptions::window, "0", "0 is outside 1..1000000", "--window"},
+        {&RecordOptions::packets, "amd", "'amd' makes no packets that we know", "--packets"},
         {&RecordOptions::kernel, "(", "'(' is not a regular expression", "--kernel"},
         {&RecordOptions::kernel_exclude, "[", "is not a regular expression", "--kernel-exclude"},
     };

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/probe.hpp"
 
+#include "aqlprofile/library.hpp"
 #include "base/clock.hpp"
 #include "cli/process.hpp"
 #include "cli/session.hpp"
@@ -14,6 +15,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <memory>
 
 namespace wavetap::cli {
 
@@ -22,6 +24,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kProbeCommand = "probe-runtime";
+constexpr const char* kAqlprofileCommand = "probe-aqlprofile";
 constexpr const char* kProbeMark = "wavetap-probe: ";
 constexpr const char* kRuntime = "libhsa-runtime64.so.1";
 constexpr std::chrono::seconds kLimit{60};
@@ -109,6 +112,25 @@ json answer() {
     return result;
 }
 
+json aqlprofile_answer(const std::string& name) {
+    const auto library = aqlprofile::Library::open(name);
+    if (!library) {
+        const Error& error = library.error();
+        return {{"message", error.message}, {"where", error.where}, {"hint", error.hint}};
+    }
+    const aqlprofile::Version& version = (*library)->version;
+    return {{"library", (*library)->path},
+            {"version", fmt::format("{}.{}.{}", version.major, version.minor, version.patch)},
+            {"rings", (*library)->has_rings()}};
+}
+
+/// What the child wrote behind the mark; the libraries may print lines of their own before.
+json answer_of(const Captured& child) {
+    const std::size_t begin = child.out.rfind(kProbeMark);
+    if (begin == std::string::npos) return {};
+    return json::parse(child.out.substr(begin + std::string(kProbeMark).size()), nullptr, false);
+}
+
 /// The child is this program, so that its answer has the fields that answer() writes.
 ProbedRuntime runtime_of(const json& object) {
     ProbedRuntime runtime;
@@ -127,12 +149,7 @@ Result<ProbedRuntime> probe_runtime(const Variables& variables) {
     const SteadyClock clock;
     WAVETAP_TRY(const Captured child,
                 run_captured({"/proc/self/exe", kProbeCommand}, variables, clock, kLimit));
-    // The runtime may print lines of its own before the answer.
-    const std::size_t begin = child.out.rfind(kProbeMark);
-    const json object =
-        begin == std::string::npos
-            ? json()
-            : json::parse(child.out.substr(begin + std::string(kProbeMark).size()), nullptr, false);
+    const json object = answer_of(child);
     if (child.status != 0 || !object.is_object())
         return Error{ErrorCode::kUnavailable,
                      "the HSA runtime ended the program with status " +
@@ -143,7 +160,32 @@ Result<ProbedRuntime> probe_runtime(const Variables& variables) {
     return runtime_of(object);
 }
 
+Result<ProbedAqlprofile> probe_aqlprofile(const std::string& library) {
+    const SteadyClock clock;
+    WAVETAP_TRY(const Captured child,
+                run_captured({"/proc/self/exe", kAqlprofileCommand, library}, {}, clock, kLimit));
+    const json object = answer_of(child);
+    if (child.status != 0 || !object.is_object())
+        return Error{ErrorCode::kUnavailable,
+                     "aqlprofile ended the program with status " + std::to_string(child.status),
+                     library.empty() ? "libhsa-amd-aqlprofile64.so" : library,
+                     "leave out --packets aqlprofile: wavetap makes its own packets"};
+    if (object.contains("message"))
+        return Error{ErrorCode::kUnsupported, object.value("message", ""),
+                     object.value("where", ""), object.value("hint", "")};
+    return ProbedAqlprofile{object.value("library", ""), object.value("version", ""),
+                            object.value("rings", false)};
+}
+
 void add_probe(CLI::App& app, Session& session) {
+    const auto name = std::make_shared<std::string>();
+    CLI::App* aqlprofile = app.add_subcommand(kAqlprofileCommand, "asked by record");
+    aqlprofile->group("");
+    aqlprofile->add_option("library", *name, "path or name");
+    aqlprofile->callback([name, &session] {
+        fmt::print("{}{}\n", kProbeMark, aqlprofile_answer(*name).dump());
+        session.status = kGood;
+    });
     CLI::App* command = app.add_subcommand(kProbeCommand, "asked by doctor");
     command->group(""); // not in the help
     command->callback([&session] {

@@ -28,6 +28,16 @@ struct ProbedRuntime {
     std::vector<ProbedAgent> agents; ///< GPUs only
 };
 
+struct ProbedAqlprofile {
+    std::string library; ///< full path
+    std::string version;
+    bool rings = false; ///< it can trace through several buffers
+};
+
+/// Whether aqlprofile can be used: `library` as for aqlprofile::Library::open(), asked in a child.
+/// Errors: those of Library::open(), kUnavailable (the child died), kTimeout.
+Result<ProbedAqlprofile> probe_aqlprofile(const std::string& library);
+
 /// Asks a child with `variables` in its environment. Errors: kNotFound (no runtime library),
 /// kUnavailable (the child died; with its status), kTimeout, and those of starting a program.
 Result<ProbedRuntime> probe_runtime(const Variables& variables);

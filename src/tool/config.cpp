@@ -112,6 +112,10 @@ Result<ToolConfig> parse_config(const std::string& text, const std::string& wher
     WAVETAP_CHECK_OK(members.boolean("every_launch", config.every_launch));
     WAVETAP_CHECK_OK(members.regex("kernel", config.kernel));
     WAVETAP_CHECK_OK(members.regex("kernel_exclude", config.kernel_exclude));
+    WAVETAP_CHECK_OK(members.text("packets", config.packets));
+    if (config.packets != "wavetap" && config.packets != "aqlprofile")
+        return bad_member(where, "packets", "\"wavetap\" or \"aqlprofile\"");
+    WAVETAP_CHECK_OK(members.text("aqlprofile_library", config.aqlprofile_library));
     WAVETAP_CHECK_OK(members.text("timing", config.timing));
     if (config.timing != "modelled" && config.timing != "hardware")
         return bad_member(where, "timing", "\"modelled\" or \"hardware\"");

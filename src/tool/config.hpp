@@ -36,6 +36,9 @@ struct ToolConfig {
     std::string kernel, kernel_exclude; ///< regular expressions; empty = all / none
     std::string mode = "device";        ///< that of all contexts
     bool every_launch = false; ///< dispatch mode: not only a kernel's first one in each context
+    /// Whose start, stop and marker packets: "wavetap", or "aqlprofile" for AMD's library, which
+    /// `aqlprofile_library` names (empty: as ROCm installs it).
+    std::string packets = "wavetap", aqlprofile_library;
     std::string timing = "hardware";
     double deadline_scale = 1.0;
 };

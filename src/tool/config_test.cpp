@@ -14,7 +14,8 @@ namespace {
 
 TEST(ToolConfigTest, EveryMemberArrives) {
     const auto config = parse_config(R"({"dir": "/tmp/t", "window": 3, "rotate": true,
-        "kernel": "mat.*", "kernel_exclude": "x", "timing": "modelled", "deadline_scale": 30,
+        "kernel": "mat.*", "kernel_exclude": "x", "packets": "aqlprofile",
+        "aqlprofile_library": "/l.so", "timing": "modelled", "deadline_scale": 30,
         "contexts": [{"id": 4, "agent": 1, "se_mask": 3, "cu": 2, "simd_mask": 5,
                       "buffer_bytes": 1048576, "buffers": 1, "detail": false,
                       "mode": "device"}]})",
@@ -25,6 +26,8 @@ TEST(ToolConfigTest, EveryMemberArrives) {
     EXPECT_TRUE(config->rotate);
     EXPECT_EQ(config->kernel, "mat.*");
     EXPECT_EQ(config->kernel_exclude, "x");
+    EXPECT_EQ(config->packets, "aqlprofile");
+    EXPECT_EQ(config->aqlprofile_library, "/l.so");
     EXPECT_EQ(config->timing, "modelled");
     EXPECT_EQ(config->deadline_scale, 30.0);
     ASSERT_EQ(config->contexts.size(), 1u);
@@ -57,6 +60,7 @@ TEST(ToolConfigTest, WrongMembersAreNamed) {
         {R"({"dir": "d", "contexts": [{"mode": "device"}, {"mode": "dispatch"}]})", "both modes"},
         {R"({"dir": "d", "contexts": [{}], "window": 0})", "window"},
         {R"({"dir": "d", "contexts": [{}], "sharing": 1})", "sharing"},
+        {R"({"dir": "d", "contexts": [{}], "packets": "amd"})", "packets"},
         {R"({"dir": "d", "contexts": [{}], "kernel": "("})", "kernel"},
         {R"({"dir": "d", "contexts": [{}], "timing": "guessed"})", "timing"},
         {R"({"dir": "d", "contexts": [{}], "deadline_scale": 0})", "deadline_scale"},

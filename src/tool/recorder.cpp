@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "tool/recorder.hpp"
 
+#include "aqlprofile/packets.hpp"
 #include "rocr/rocr_backend.hpp"
 
 #include <nlohmann/json.hpp>
@@ -62,8 +63,13 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const ToolConfig& config,
                                                    const rocr::HsaFunctions& hsa,
                                                    const std::vector<rocr::GpuAgent>& agents,
                                                    const Clock& clock) {
+    std::shared_ptr<const aqlprofile::Library> library;
+    if (config.packets == "aqlprofile") {
+        WAVETAP_TRY(library, aqlprofile::Library::open(config.aqlprofile_library));
+    }
     WAVETAP_TRY(auto folder, store::FolderWriter::create(config.dir, static_cast<int>(::getpid())));
     std::unique_ptr<Recorder> recorder(new Recorder(std::move(folder)));
+    recorder->aqlprofile_ = std::move(library);
     for (std::size_t i = 0; i < agents.size(); ++i) {
         const capture::AgentTopology& topology = agents[i].topology;
         store::AgentInfo info;
@@ -101,6 +107,8 @@ std::uint32_t Recorder::add_hub(std::uint32_t agent, const rocr::HsaFunctions& h
                                 const rocr::GpuAgent& gpu, const Clock& clock) {
     capture::AgentHub::Options options;
     options.engine.topology = gpu.topology;
+    if (aqlprofile_ != nullptr)
+        options.engine.packets = aqlprofile::packet_maker(aqlprofile_, gpu.agent.handle);
     options.thread_name = "wavetap-hub-" + std::to_string(agent);
     const std::uint32_t index = session_.add_agent(std::make_unique<capture::AgentHub>(
         std::make_unique<rocr::RocrBackend>(hsa, gpu, gate_), options, clock));
@@ -114,6 +122,8 @@ Result<void> Recorder::add_context(const ContextConfig& config, std::uint32_t hu
         return Error{ErrorCode::kNotFound,
                      "there is no GPU agent " + std::to_string(config.agent) + " in this process",
                      where, "the runtime shows " + std::to_string(agents_.size())};
+    if (aqlprofile_ != nullptr && config.buffers > 1 && !aqlprofile_->has_rings())
+        return aqlprofile::no_rings_error(*aqlprofile_, where);
     auto context = std::make_unique<Context>();
     context->id = config.id;
     context->agent = config.agent;

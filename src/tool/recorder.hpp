@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "aqlprofile/library.hpp"
 #include "base/clock.hpp"
 #include "base/mutex.hpp"
 #include "base/result.hpp"
@@ -109,6 +110,7 @@ class Recorder {
     bool first_time(const std::string& text);
 
     std::unique_ptr<store::FolderWriter> folder_;
+    std::shared_ptr<const aqlprofile::Library> aqlprofile_; ///< null: our own packets
     std::shared_ptr<rocr::RuntimeGate> gate_ = std::make_shared<rocr::RuntimeGate>();
     std::vector<Agent> agents_;
     std::atomic<std::uint64_t> dispatches_{0};  ///< a counter
