@@ -125,6 +125,15 @@ Result<void> AgentHub::Core::ensure_thread(const std::shared_ptr<Core>& self) {
     return {};
 }
 
+Result<void> AgentHub::Core::thread_or_refuse(const std::shared_ptr<Core>& self) {
+    auto there = closing ? Result<void>(closed_error()) : ensure_thread(self);
+    if (there) return there;
+    change(HubEvent::kStartRefused);
+    owner_run = 0;
+    ++statistics.refused;
+    return there;
+}
+
 Result<RunSummary> AgentHub::Core::ask(HubRequest* request) {
     push(request);
     const TimePoint deadline = clock.deadline_after(options.engine.limits.request);
@@ -222,7 +231,7 @@ void AgentHub::Core::thread_main() {
             release = wait_for_work(released);
             cancel = std::exchange(cancelled_run, 0);
             marks = state == HubState::kRunning && marks_wanted > marked;
-            lease_step = lease_work();
+            lease_step = lease_work() || (state == HubState::kLeasing && !retired.empty());
             if (cancel == 0 && !marks) request = pop();
             quit = closing && cancel == 0 && !marks && request == nullptr;
         }
@@ -278,13 +287,7 @@ Result<RunningTrace> AgentHub::start(const RunRequest& request) {
         return RunningTrace(this, run);
     }
     MutexLock lock(core.mutex);
-    auto thread = core.closing ? Result<void>(closed_error()) : core.ensure_thread(core_);
-    if (!thread) {
-        core.change(HubEvent::kStartRefused);
-        core.owner_run = 0;
-        ++core.statistics.refused;
-        return std::move(thread.error());
-    }
+    WAVETAP_CHECK_OK(core.thread_or_refuse(core_));
     HubRequest* asked = core.acquire();
     asked->kind = HubRequest::Kind::kStart;
     asked->start = request;

@@ -55,14 +55,16 @@ enum class LeaseProgress : std::uint8_t {
 };
 
 /// Who traces single dispatches. Called on the hub's thread, without a lock; must not wait. `lease`
-/// is what lease() was given.
+/// is what lease() was given; chunk handlers of leases are called on a delivery thread.
 class LeaseClient {
   public:
     virtual ~LeaseClient() = default;
     /// It is this lease's turn: let the GPU execute start stream, dispatch and stop stream. After an
-    /// error both streams do nothing, and the dispatch runs untraced between them.
+    /// error both streams do nothing, and the dispatch runs untraced between them. An earlier lease
+    /// may not have ended.
     virtual void lease_ready(void* lease, const Result<void>& armed) = 0;
     /// The lease is over; of an armed one every chunk was delivered. The last word about a lease.
+    /// Those that had their turn end in that order.
     virtual void lease_ended(void* lease, const Result<RunSummary>& summary) = 0;
     /// Asked now and then between the two.
     virtual LeaseProgress lease_progress(void* lease) = 0;
@@ -75,7 +77,8 @@ class LeaseClient {
 /// Owner of everything heavy of one agent: one queue, the output and staging slots, landing and
 /// command memory, the code-object log, and one thread (made at the first start), which alone talks
 /// to the backend. It calls the chunk handlers of contexts with one buffer; those of N-buffer
-/// contexts are called on a pool of 1 to N more threads (made at the first start of such a context).
+/// contexts are called on a pool of 1 to N more threads (made at the first start of such a context),
+/// those of leases on one of that pool.
 /// Resource; every method is thread safe.
 class AgentHub {
   public:
@@ -102,23 +105,26 @@ class AgentHub {
 
     /// Takes the agent for dispatch mode until close_leases(). `client` must outlive that. Where the
     /// streams of all leases lie is told once; leases run one after the other, so they share them.
-    /// Errors: kBusy at once when a context runs or another owner has leases; those of start().
+    /// While the data of one leave its output slot, the next may run into another slot, if its request
+    /// has several (`lease_slots`); if none is free, it waits.
+    /// Errors: kBusy at once when a context runs or another owner has leases, or a handler of an
+    /// earlier run has not returned; those of start().
     Result<LeaseStreams> open_leases(std::uint32_t owner_context, LeaseClient& client);
     /// Puts a lease behind all others. Never waits. Call it when the GPU has come to the dispatch, so
     /// that no lease waits for one behind it. From its turn on, the start stream must retire within
     /// HubLimits::start, and the stop stream within HubLimits::stop after the dispatch is done; else
     /// the hub fails. Errors: kWrongState (no leases are open, or closing).
     Result<void> lease(void* lease, const RunRequest& request);
-    /// The stop stream of the lease whose turn it is has retired. Never waits.
+    /// The stop stream of the lease whose turn it is has retired: the turn is over. Never waits.
     void lease_retired(void* lease);
     /// The packets of this lease will never run (again): if it is its turn, the trace unit is
-    /// disarmed through the hub's own queue. Never waits.
+    /// disarmed through the hub's own queue; if that is over, nothing happens. Never waits.
     void lease_lost(void* lease);
     /// No more leases; waits for those that are left, ends the rest with an error, gives the agent
-    /// back. With `packets_left` nothing is waited for: the GPU may still execute the streams, so
+    /// back. A chunk handler that does not return is left alone, with the memory it reads. With `packets_left` nothing is waited for: the GPU may still execute the streams, so
     /// their memory is never freed. Errors: kTimeout (some were left: what the GPU may still execute
     /// does nothing); kWrongState (not the owner, or the leases failed); kWouldDeadlock (from the
-    /// hub's thread).
+    /// hub's thread or a chunk handler).
     Result<void> close_leases(std::uint64_t owner, bool packets_left);
 
     /// Runs `job` on the hub's thread, after what was asked for earlier; start() and

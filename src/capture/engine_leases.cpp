@@ -16,6 +16,7 @@ namespace {
 /// Room for the markers of about a thousand code objects in the start stream of leases.
 constexpr std::uint32_t kLeaseMarkerDwords = 32 * 1024;
 constexpr std::uint32_t kLeaseStreamDwords = 4096; ///< the longest start or stop stream
+constexpr std::uint32_t kLandingSlot = 0;          ///< the name of the landing area in the pool
 
 /// Fills with type-3 NOPs (count = dwords behind the header minus one; all ones: none).
 void fill_nops(std::byte* at, std::uint32_t dwords) {
@@ -33,6 +34,8 @@ void fill_nops(std::byte* at, std::uint32_t dwords) {
 } // namespace
 
 Result<LeaseStreams> HubEngine::open_leases() {
+    WAVETAP_CHECK_OK(stream_.pool().ensure_threads(1));
+    WAVETAP_CHECK_OK(stream_.pool().begin(nullptr, nullptr, Delivery::kInOrder));
     WAVETAP_CHECK_OK(packets_->ensure());
     lease_start_dwords_ = kLeaseStreamDwords + kLeaseMarkerDwords;
     lease_stop_dwords_ = kLeaseStreamDwords;
@@ -50,6 +53,25 @@ void HubEngine::clear_lease_streams() {
     fill_nops(leases_.memory().host + lease_start_dwords_ * 4ull, lease_stop_dwords_);
 }
 
+std::optional<std::size_t> HubEngine::free_slot(const RunRequest& request) const {
+    const std::size_t slots = std::clamp<std::size_t>(request.lease_slots, 1, kMaxOutputSlots);
+    for (std::size_t i = 0; i < slots; ++i) {
+        const DeviceMemory& slot = bank_.output(i);
+        const auto lies_there = [&](const FinishedRun& run) { return run.output.va == slot.va; };
+        if (slot.bytes < request.config.buffer_bytes) continue;
+        if (delivery_ && lies_there(delivery_->run())) continue;
+        if (std::ranges::none_of(retired_, lies_there)) return i;
+    }
+    return std::nullopt;
+}
+
+bool HubEngine::may_begin_lease(const RunRequest& request, const SlotPlan& plan) const {
+    if (!delivery_ && retired_.empty()) return true;
+    return bank_.settled(plan, {request.config.buffer_bytes, request.buffers}) &&
+           landing_.memory().bytes >= landing_bytes(bank_.output(0).bytes) &&
+           free_slot(request).has_value();
+}
+
 Result<void> HubEngine::begin_lease(const RunRequest& request, const SlotPlan& plan,
                                     std::uint64_t run) {
     if (lost_) WAVETAP_CHECK_OK(rebuild_queue());
@@ -61,7 +83,9 @@ Result<void> HubEngine::begin_lease(const RunRequest& request, const SlotPlan& p
     auto made = ensure_memory(request, plan);
     note_memory();
     if (!made) return made;
-    auto built = packets_->streams(request.config, output_slots(request));
+    OutputSlots output;
+    output.slots[0] = bank_.output(free_slot(request).value_or(0));
+    auto built = packets_->streams(request.config, output);
     note_memory();
     WAVETAP_TRY(const TraceStreams streams, std::move(built));
     const MarkerLog::Position until = log_.end();
@@ -85,16 +109,67 @@ Result<void> HubEngine::begin_lease(const RunRequest& request, const SlotPlan& p
     log_.compact(until);
     statistics_.markers += joints.size();
     marked_ = until;
-    run_ = Run{request, run, streams, bank_.output(0), backend_->counter(), false};
+    run_ = Run{request, run, streams, output.slots[0], backend_->counter(), false};
     return {};
 }
 
-Result<RunSummary> HubEngine::end_lease(Result<void> outcome) {
-    auto summary = finish_run(std::move(outcome), true);
+// The control block is read here, so the next lease may use it.
+void HubEngine::retire_lease(Result<void> outcome) {
+    retired_.push_back(take_run(std::move(outcome)));
     clear_lease_streams();
     // At once, since nobody may ever start again; if it fails, the next start tries again.
     if (lost_) (void)rebuild_queue();
-    return summary;
+}
+
+void HubEngine::hand_over(const Chunk& chunk, void* engine) {
+    auto* self = static_cast<HubEngine*>(engine);
+    if (!self->handler_gone_)
+        self->stream_.pool().push(chunk, chunk.data.empty() ? ChunkPool::kNoSlot : kLandingSlot);
+}
+
+void HubEngine::begin_delivery() {
+    FinishedRun run = std::move(retired_.front());
+    retired_.pop_front();
+    auto begun = stream_.pool().begin(run.request.handler, run.request.user, Delivery::kInOrder);
+    handler_gone_ = !begun.has_value();
+    delivery_.emplace(delivery_parts_, std::move(run), hand_over, this);
+    if (!begun) delivery_->give_up(std::move(begun.error()));
+}
+
+bool HubEngine::deliver_lease(std::optional<Result<RunSummary>>& ended) {
+    ChunkPool& pool = stream_.pool();
+    if (!delivery_) {
+        if (retired_.empty()) return false;
+        begin_delivery();
+    }
+    // One piece at a time: they share the landing area.
+    if (!handler_gone_ && !pool.wait_until_delivered(clock_.now())) return false;
+    if (delivery_->step()) return true;
+    ChunkSink::Counts handed = delivery_->counts();
+    const ChunkPool::Counts counts = pool.counts();
+    handed.handler_exceptions = counts.handler_exceptions;
+    if (handler_gone_) {
+        handed.chunks = counts.chunks;
+        handed.bytes = counts.bytes;
+    }
+    if (delivery_->gpu_lost()) lost_ = true;
+    ended = delivery_->finish(handed);
+    delivery_.reset();
+    if (lost_) (void)rebuild_queue();
+    return true;
+}
+
+bool HubEngine::wait_for_lease_handler(TimePoint deadline) {
+    return handler_gone_ || stream_.pool().wait_until_delivered(deadline);
+}
+
+void HubEngine::give_up_leases() {
+    if (!delivery_ || handler_gone_) return;
+    stream_.pool().discard();
+    if (stream_.pool().abandon() != 0) landing_.abandon();
+    handler_gone_ = true;
+    ++statistics_.deadline_misses;
+    delivery_->give_up({ErrorCode::kTimeout, "a chunk handler does not return", "", ""});
 }
 
 void HubEngine::close_leases(bool abandoned) {

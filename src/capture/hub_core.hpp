@@ -40,6 +40,12 @@ struct HubLease {
     RunRequest request;
 };
 
+/// A dispatch whose turn is over.
+struct RetiredLease {
+    void* id = nullptr;
+    bool armed = false; ///< the engine has data of it
+};
+
 inline Error closed_error() {
     return Error{ErrorCode::kWrongState, "the agent's trace hub is closed", "", ""};
 }
@@ -95,6 +101,8 @@ struct AgentHub::Core {
     std::deque<HubLease> leases WAVETAP_GUARDED_BY(mutex);          ///< in the order of their turns
     std::vector<void*> lost_leases WAVETAP_GUARDED_BY(mutex);       ///< told, not yet handled
     std::optional<HubLease> active_lease WAVETAP_GUARDED_BY(mutex); ///< whose turn it is
+    std::deque<RetiredLease> retired WAVETAP_GUARDED_BY(mutex);     ///< not delivered, oldest first
+    bool lease_held WAVETAP_GUARDED_BY(mutex) = false; ///< the next one waits for a delivery
     bool lease_armed WAVETAP_GUARDED_BY(mutex) = false;
     bool lease_over WAVETAP_GUARDED_BY(mutex) = false; ///< the active one's stop has retired
     bool admitting WAVETAP_GUARDED_BY(mutex) = false;
@@ -156,7 +164,8 @@ struct AgentHub::Core {
 
     bool lease_work() const WAVETAP_REQUIRES(mutex) {
         if (state != HubState::kLeasing) return false;
-        return !lost_leases.empty() || lease_over || (!active_lease && !leases.empty()) ||
+        return !lost_leases.empty() || lease_over ||
+               (!active_lease && !leases.empty() && !lease_held) ||
                (active_lease && clock.now() >= lease_look);
     }
     /// When the hub's thread has to wake up although nobody calls.
@@ -167,9 +176,15 @@ struct AgentHub::Core {
     Result<LeaseStreams> do_open_leases() WAVETAP_EXCLUDES(mutex);
     void do_close_leases() WAVETAP_EXCLUDES(mutex);
     void do_leases() WAVETAP_EXCLUDES(mutex);
-    void begin_lease(const HubLease& lease) WAVETAP_EXCLUDES(mutex);
-    /// `outcome`: the stop stream has retired, or why it will not.
-    void end_lease(Result<void> outcome) WAVETAP_EXCLUDES(mutex);
+    /// Gives the turn to the next lease, if nobody has it and there is a slot for it.
+    void next_lease() WAVETAP_EXCLUDES(mutex);
+    void begin_lease(const HubLease& lease, const SlotPlan& wanted) WAVETAP_EXCLUDES(mutex);
+    /// The turn is over. `outcome`: the stop stream has retired, or why it will not.
+    void retire_lease(Result<void> outcome) WAVETAP_EXCLUDES(mutex);
+    /// One step of delivery; false if there is none before a handler returns.
+    bool deliver_leases() WAVETAP_EXCLUDES(mutex);
+    /// Waits, with a deadline, until every retired lease was delivered, and gives up on the rest.
+    void deliver_all_leases() WAVETAP_EXCLUDES(mutex);
     void watch_lease(LeaseProgress progress) WAVETAP_REQUIRES(mutex);
     void look_at_lease() WAVETAP_EXCLUDES(mutex);
     void end_all_leases(const Error& reason, bool packets_may_run) WAVETAP_EXCLUDES(mutex);
@@ -181,6 +196,8 @@ struct AgentHub::Core {
     Result<RunSummary> do_stop(std::uint64_t run, bool deliver) WAVETAP_EXCLUDES(mutex);
     void do_marks() WAVETAP_EXCLUDES(mutex);
     Result<void> ensure_thread(const std::shared_ptr<Core>& self) WAVETAP_REQUIRES(mutex);
+    /// Behind reserve(): as ensure_thread(); after an error, or when closing, nobody owns the agent.
+    Result<void> thread_or_refuse(const std::shared_ptr<Core>& self) WAVETAP_REQUIRES(mutex);
     Result<RunSummary> ask(HubRequest* request) WAVETAP_REQUIRES(mutex);
     void serve(HubRequest* request) WAVETAP_EXCLUDES(mutex);
     void thread_main() WAVETAP_EXCLUDES(mutex);

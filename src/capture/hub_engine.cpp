@@ -12,11 +12,8 @@ namespace wavetap::capture {
 
 namespace {
 
-constexpr std::uint64_t kLandingHead = 4096; ///< room for the software header in front of the bytes
-constexpr std::uint64_t kHeaderBytes = 8;
 /// The longest marker has 63 dwords (docs/formats/pm4-thread-trace.md).
 constexpr std::size_t kLiveMarkers = PacketSource::kLiveDwords / 64;
-constexpr std::size_t kMostEngines = 64;
 
 std::unique_ptr<PacketSource> make_packets(const PacketSourceMaker& maker, Backend& backend,
                                            const pm4::TraceTopology& topology) {
@@ -45,14 +42,11 @@ HubEngine::HubEngine(std::unique_ptr<Backend> backend, Options options, const Cl
       bank_(*backend_), packets_(make_packets(options_.packets, *backend_, topology_)),
       landing_(*backend_), replay_(*backend_), leases_(*backend_),
       stream_({*backend_, clock_, topology_, options_.limits, bank_, *packets_, statistics_},
-              silenced, options_.delivery_name) {}
+              silenced, options_.delivery_name),
+      delivery_parts_{*backend_, clock_, topology_, options_.limits, landing_, statistics_} {}
 
 HubEngine::~HubEngine() {
     shut_down();
-}
-
-bool HubEngine::has_header() const {
-    return topology_.gfx.starts_with("gfx9");
 }
 
 void HubEngine::note_memory() {
@@ -94,10 +88,14 @@ Result<void> HubEngine::ensure_queue() {
 
 Result<void> HubEngine::ensure_memory(const RunRequest& request, const SlotPlan& plan) {
     WAVETAP_CHECK_OK(packets_->ensure());
-    WAVETAP_CHECK_OK(bank_.grow(plan, requirement_of(request)));
+    // A lease does with one slot if there is no memory for all of its plan.
+    WAVETAP_CHECK_OK(bank_.grow(plan, {request.config.buffer_bytes, request.buffers}));
     if (request.buffers > 1) return {};
-    const std::uint64_t landing = std::min(options_.landing_limit, bank_.output(0).bytes);
-    return landing_.ensure(kLandingHead + landing);
+    return landing_.ensure(landing_bytes(bank_.output(0).bytes));
+}
+
+std::uint64_t HubEngine::landing_bytes(std::uint64_t slot_bytes) const {
+    return RunDelivery::landing_bytes(std::min(options_.landing_limit, slot_bytes));
 }
 
 Result<void> HubEngine::append_replay(MarkerLog::Position until, std::vector<std::uint32_t>& words,
@@ -234,80 +232,6 @@ Result<void> HubEngine::mark(MarkerLog::Position until) {
     return {};
 }
 
-Result<void> HubEngine::copy_out(ChunkSink& sink, const EngineReadback& back, RunSummary& summary) {
-    const std::uint64_t bytes = std::min(back.result.bytes, run_->streams.capacity_bytes);
-    const HostMemory landing = landing_.memory();
-    if (landing.bytes <= kLandingHead) {
-        sink.lose();
-        summary.bytes_lost += bytes;
-        return Error{ErrorCode::kTimeout, "an earlier copy of this run was not answered", "", ""};
-    }
-    const std::uint64_t room = landing.bytes - kLandingHead;
-    std::uint64_t done = 0;
-    do {
-        const std::uint64_t size = std::min(room, bytes - done);
-        if (size > 0) {
-            auto copied = backend_->copy_to_host(landing, kLandingHead, back.va + done, size,
-                                                 clock_.deadline_after(options_.limits.copy));
-            if (!copied) {
-                if (copied.error().code == ErrorCode::kTimeout) {
-                    ++statistics_.deadline_misses;
-                    lost_ = true;
-                    landing_.abandon();
-                }
-                summary.bytes_lost += bytes - done;
-                sink.lose();
-                return copied;
-            }
-        }
-        std::uint64_t head = 0;
-        if (done == 0 && has_header()) {
-            head = kHeaderBytes;
-            std::memcpy(landing.host + kLandingHead - head, &back.header, head);
-        }
-        done += size;
-        sink.deliver({landing.host + kLandingHead - head, static_cast<std::size_t>(head + size)},
-                     done == bytes);
-    } while (done < bytes);
-    return {};
-}
-
-Result<void> HubEngine::deliver_engine(ChunkSink& sink, const EngineReadback& back,
-                                       RunSummary& summary) {
-    Chunk prototype;
-    prototype.context = run_->request.context;
-    prototype.run = run_->id;
-    prototype.engine = back.engine;
-    prototype.capacity_bytes = run_->streams.capacity_bytes;
-    prototype.status = back.status;
-    prototype.dropped = back.dropped;
-    prototype.wptr = back.wptr;
-    prototype.start_counter = back.start_counter != 0 ? back.start_counter : run_->start_counter;
-    prototype.end_counter = back.end_counter != 0 ? back.end_counter : summary.end_counter;
-    if (back.result.full) {
-        prototype.flags |= kChunkGpuBufferFull;
-        if (!summary.gpu_full) ++statistics_.gpu_full;
-        summary.gpu_full = true;
-    }
-    if (back.result.write_error) prototype.flags |= kChunkWriteError;
-    if (summary.start_counter == 0) summary.start_counter = prototype.start_counter;
-    summary.end_counter = prototype.end_counter;
-    sink.begin(prototype);
-    return copy_out(sink, back, summary);
-}
-
-void HubEngine::lose_all(ChunkSink& sink) {
-    for (std::uint64_t mask = run_->request.config.se_mask; mask != 0; mask &= mask - 1) {
-        Chunk prototype;
-        prototype.context = run_->request.context;
-        prototype.run = run_->id;
-        prototype.engine = static_cast<std::uint32_t>(std::countr_zero(mask));
-        prototype.capacity_bytes = run_->streams.capacity_bytes;
-        sink.begin(prototype);
-        sink.lose();
-    }
-}
-
 Result<RunSummary> HubEngine::stop_stream(bool deliver) {
     auto summary = stream_.stop(deliver);
     if (stream_.gpu_lost()) {
@@ -325,48 +249,48 @@ Result<RunSummary> HubEngine::stop(bool deliver) {
     return finish_run(submit_and_wait({&run_->streams.stop, 1}, options_.limits.stop), deliver);
 }
 
-Result<RunSummary> HubEngine::finish_run(Result<void> outcome, bool deliver) {
-    RunSummary summary;
-    summary.run = run_->id;
-    Gate gate{deliver ? run_->request.handler : nullptr, run_->request.user, &silenced_};
-    summary.end_counter = backend_->counter();
-    {
-        ChunkSink sink(gated, &gate);
-        if (!outcome) {
-            lost_ = true;
-            disarm_ = run_->streams.stop;
-            outcome.error().message = "trace stop did not complete: " + outcome.error().message;
-            lose_all(sink);
-        } else {
-            std::array<EngineReadback, kMostEngines> all;
-            const auto count =
-                static_cast<std::size_t>(std::popcount(run_->request.config.se_mask));
-            const std::span<EngineReadback> engines(all.data(), count);
-            outcome =
-                packets_->read_back(run_->streams, run_->request.config, run_->output, engines);
-            if (!outcome) lose_all(sink);
-            for (const EngineReadback& back : outcome ? engines : engines.first(0)) {
-                if (!deliver) {
-                    summary.bytes_lost += back.result.bytes;
-                } else if (auto sent = deliver_engine(sink, back, summary);
-                           !sent && outcome.has_value()) {
-                    outcome = std::move(sent);
-                }
-            }
+FinishedRun HubEngine::take_run(Result<void> outcome) {
+    FinishedRun run;
+    run.request = run_->request;
+    run.id = run_->id;
+    run.output = run_->output;
+    run.capacity_bytes = run_->streams.capacity_bytes;
+    run.start_counter = run_->start_counter;
+    run.end_counter = backend_->counter();
+    const pm4::TraceConfig& config = run_->request.config;
+    run.engine_count = static_cast<std::uint32_t>(std::popcount(config.se_mask));
+    const std::span<EngineReadback> engines(run.engines.data(), run.engine_count);
+    if (!outcome) {
+        lost_ = true;
+        disarm_ = run_->streams.stop;
+        outcome.error().message = "trace stop did not complete: " + outcome.error().message;
+    } else {
+        outcome = packets_->read_back(run_->streams, config, run_->output, engines);
+    }
+    if (!outcome) {
+        std::uint64_t mask = config.se_mask;
+        for (EngineReadback& nothing : engines) {
+            nothing = {};
+            nothing.engine = static_cast<std::uint32_t>(std::countr_zero(mask));
+            mask &= mask - 1;
         }
-        summary.chunks = sink.counts().chunks;
-        summary.bytes_delivered = sink.counts().bytes;
-        statistics_.gaps += sink.counts().gaps;
-        statistics_.handler_exceptions += sink.counts().handler_exceptions;
     }
     if (run_->markers_broken) lost_ = true;
-    ++statistics_.runs;
-    statistics_.chunks += summary.chunks;
-    statistics_.bytes_delivered += summary.bytes_delivered;
-    statistics_.bytes_lost += summary.bytes_lost;
+    run.outcome = std::move(outcome);
     run_.reset();
-    if (!outcome) return std::move(outcome.error());
-    return summary;
+    return run;
+}
+
+Result<RunSummary> HubEngine::finish_run(Result<void> outcome, bool deliver) {
+    FinishedRun run = take_run(std::move(outcome));
+    Gate gate{deliver ? run.request.handler : nullptr, run.request.user, &silenced_};
+    const bool discard = !deliver && run.outcome.has_value();
+    RunDelivery delivery(delivery_parts_, std::move(run), gated, &gate);
+    if (discard) delivery.discard();
+    while (delivery.step()) {
+    }
+    if (delivery.gpu_lost()) lost_ = true;
+    return delivery.finish(delivery.counts());
 }
 
 void HubEngine::shut_down() {

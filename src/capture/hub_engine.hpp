@@ -8,9 +8,11 @@
 #include "capture/packet_source.hpp"
 #include "capture/params.hpp"
 #include "capture/run.hpp"
+#include "capture/run_delivery.hpp"
 #include "capture/stream_engine.hpp"
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -43,15 +45,29 @@ class HubEngine {
     /// Each selected engine gets exactly one END. An error means that the run ended but data are
     /// missing. Precondition: start() succeeded.
     Result<RunSummary> stop(bool deliver);
-    /// The fixed streams of leases, doing nothing. Errors: kLimit, kUnavailable.
+    /// The fixed streams of leases, doing nothing, and a thread for their chunks. Errors: kLimit,
+    /// kUnavailable, kBusy (a handler of an earlier run has not returned).
     Result<LeaseStreams> open_leases();
+    /// A slot is free for it, and no memory must grow while data of an earlier lease are on their way.
+    bool may_begin_lease(const RunRequest& request, const SlotPlan& plan) const;
     /// Puts a run into the streams of leases, with markers for all that is loaded. The client then
     /// lets the GPU execute start and stop; nothing is waited for. After an error the streams do
-    /// nothing. Errors: those of start(). Preconditions: open_leases() succeeded, no run.
+    /// nothing. Errors: those of start(). Preconditions: open_leases() succeeded, no run,
+    /// may_begin_lease().
     Result<void> begin_lease(const RunRequest& request, const SlotPlan& plan, std::uint64_t run);
-    /// As stop(), once the stop stream has retired. With an error in `outcome` it will not; then the
-    /// trace unit is disarmed through the hub's own queue. Precondition: begin_lease() succeeded.
-    Result<RunSummary> end_lease(Result<void> outcome);
+    /// The stop stream has retired: the data wait in their slot for deliver_lease(), and another lease
+    /// may begin. With an error in `outcome` it will not retire; then the trace unit is disarmed
+    /// through the hub's own queue. Precondition: begin_lease() succeeded.
+    void retire_lease(Result<void> outcome);
+    /// Hands over the next piece of the oldest retired lease, on a delivery thread; never waits for a
+    /// handler. `ended`: set when that lease is over, as stop() would have returned it. False: nothing
+    /// is to be done before a handler returns.
+    bool deliver_lease(std::optional<Result<RunSummary>>& ended);
+    /// Until deliver_lease() has something to do. False at the deadline.
+    bool wait_for_lease_handler(TimePoint deadline);
+    /// The handler in progress is left alone with what it reads. The data of all retired leases are
+    /// lost; deliver_lease() says so of each.
+    void give_up_leases();
     /// The streams do nothing from now on. With `abandoned` the GPU may still read them: their
     /// memory is never freed. Precondition: no run.
     void close_leases(bool abandoned);
@@ -104,12 +120,14 @@ class HubEngine {
     void begin_stream(const RunRequest& request);
     Result<RunSummary> stop_stream(bool deliver);
     Result<void> submit_and_wait(std::span<const CommandBuffer> buffers, Duration limit);
-    Result<void> deliver_engine(ChunkSink& sink, const EngineReadback& back, RunSummary& summary);
-    Result<void> copy_out(ChunkSink& sink, const EngineReadback& back, RunSummary& summary);
-    void lose_all(ChunkSink& sink);
-    bool has_header() const;
+    /// Ends the run; its data are still in their slot.
+    FinishedRun take_run(Result<void> outcome);
     Result<RunSummary> finish_run(Result<void> outcome, bool deliver);
     void clear_lease_streams();
+    std::uint64_t landing_bytes(std::uint64_t slot_bytes) const;
+    std::optional<std::size_t> free_slot(const RunRequest& request) const;
+    void begin_delivery();
+    static void hand_over(const Chunk& chunk, void* engine);
     void note_memory();
 
     std::unique_ptr<Backend> backend_;
@@ -134,6 +152,10 @@ class HubEngine {
     MarkerLog::Position marked_ = 0;
     HubStatistics statistics_;
     StreamEngine stream_;
+    RunDelivery::Parts delivery_parts_;
+    std::deque<FinishedRun> retired_;     ///< leases, oldest first
+    std::optional<RunDelivery> delivery_; ///< of one that is older
+    bool handler_gone_ = false;           ///< its handler was given up
 };
 
 } // namespace wavetap::capture

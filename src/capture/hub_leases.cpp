@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-// Dispatch mode: one lease of the agent after the other.
+// Dispatch mode: one lease of the agent after the other has its turn; the data of those before it leave
+// their slots meanwhile.
 
 namespace wavetap::capture {
 
@@ -27,37 +28,49 @@ Result<LeaseStreams> AgentHub::Core::do_open_leases() {
 }
 
 void AgentHub::Core::do_leases() {
-    drop_lost_leases();
-    bool over = false;
-    {
-        MutexLock lock(mutex);
-        over = active_lease && lease_over;
-        lease_over = false;
-    }
-    if (over) end_lease({});
-    look_at_lease();
-    std::optional<HubLease> next;
-    {
-        MutexLock lock(mutex);
-        if (!active_lease && !leases.empty()) {
-            next = std::move(leases.front());
-            leases.pop_front();
-            active_lease = next;
+    // The next turn comes before each step of delivery, which may take as long as a copy.
+    do {
+        drop_lost_leases();
+        bool over = false;
+        {
+            MutexLock lock(mutex);
+            over = active_lease && lease_over;
+            lease_over = false;
         }
-    }
-    if (next) begin_lease(*next);
+        if (over) retire_lease({});
+        look_at_lease();
+        next_lease();
+    } while (deliver_leases());
 }
 
-void AgentHub::Core::begin_lease(const HubLease& lease) {
+void AgentHub::Core::next_lease() {
+    HubLease next;
     SlotPlan wanted;
+    {
+        MutexLock lock(mutex);
+        if (active_lease || leases.empty()) return;
+        next = leases.front();
+        wanted = plan;
+    }
+    wanted.add(requirement_of(next.request));
+    const bool room = engine.may_begin_lease(next.request, wanted);
+    {
+        MutexLock lock(mutex);
+        lease_held = !room;
+        if (!room) return;
+        leases.pop_front();
+        active_lease = next;
+    }
+    begin_lease(next, wanted);
+}
+
+void AgentHub::Core::begin_lease(const HubLease& lease, const SlotPlan& wanted) {
     std::uint64_t run = 0;
     {
         MutexLock lock(mutex);
-        wanted = plan;
         run = next_run++;
     }
     silenced.store(false);
-    wanted.add(requirement_of(lease.request));
     const auto armed = engine.begin_lease(lease.request, wanted, run);
     LeaseClient* client = nullptr;
     {
@@ -117,31 +130,58 @@ void AgentHub::Core::look_at_lease() {
     client->leases_failed(reason);
 }
 
-void AgentHub::Core::end_lease(Result<void> outcome) {
+void AgentHub::Core::retire_lease(Result<void> outcome) {
     bool armed = false;
     {
         MutexLock lock(mutex);
         armed = std::exchange(lease_armed, false);
     }
-    Result<RunSummary> summary = RunSummary{};
-    if (armed) {
-        in_handler = true;
-        summary = engine.end_lease(std::move(outcome));
-        in_handler = false;
+    if (armed) engine.retire_lease(std::move(outcome));
+    MutexLock lock(mutex);
+    take_statistics();
+    if (armed) ++statistics.stops;
+    retired.push_back({active_lease->id, armed});
+    std::erase(lost_leases, active_lease->id); // another lease may get its name
+    active_lease.reset();
+}
+
+bool AgentHub::Core::deliver_leases() {
+    RetiredLease oldest;
+    {
+        MutexLock lock(mutex);
+        if (retired.empty()) return false;
+        oldest = retired.front();
     }
+    std::optional<Result<RunSummary>> ended;
+    if (!oldest.armed)
+        ended = RunSummary{};
+    else if (!engine.deliver_lease(ended))
+        return false;
+    if (!ended) return true;
     LeaseClient* client = nullptr;
-    void* id = nullptr;
     {
         MutexLock lock(mutex);
         take_statistics();
-        if (armed) ++statistics.stops;
         client = lease_client;
-        id = active_lease->id;
     }
-    client->lease_ended(id, summary);
+    client->lease_ended(oldest.id, *ended);
     MutexLock lock(mutex);
-    active_lease.reset();
+    retired.pop_front();
+    lease_held = false;
     answered.notify_all();
+    return true;
+}
+
+void AgentHub::Core::deliver_all_leases() {
+    const TimePoint deadline = clock.deadline_after(options.engine.limits.drain);
+    for (;;) {
+        if (deliver_leases()) continue;
+        {
+            MutexLock lock(mutex);
+            if (retired.empty()) return;
+        }
+        if (!engine.wait_for_lease_handler(deadline)) engine.give_up_leases();
+    }
 }
 
 void AgentHub::Core::drop_lost_leases() {
@@ -164,7 +204,7 @@ void AgentHub::Core::drop_lost_leases() {
     }
     const Error ended{ErrorCode::kUnavailable, "the dispatch's queue ended before its trace did",
                       "", ""};
-    if (active_lost) end_lease(over ? Result<void>() : Result<void>(ended));
+    if (active_lost) retire_lease(over ? Result<void>() : Result<void>(ended));
     for (void* lost : dropped)
         client->lease_ended(lost,
                             Error{ErrorCode::kUnavailable,
@@ -197,7 +237,8 @@ void AgentHub::Core::end_all_leases(const Error& reason, bool packets_may_run) {
         left = std::exchange(leases, {});
         client = lease_client;
     }
-    if (active) end_lease(over ? Result<void>() : Result<void>(reason));
+    if (active) retire_lease(over ? Result<void>() : Result<void>(reason));
+    deliver_all_leases();
     // What was not told to be over may still be executed.
     engine.close_leases(packets_may_run || (active && !over) || !left.empty());
     for (const HubLease& lease : left)
@@ -213,18 +254,13 @@ void AgentHub::Core::end_all_leases(const Error& reason, bool packets_may_run) {
 Result<LeaseStreams> AgentHub::open_leases(std::uint32_t owner_context, LeaseClient& client) {
     Core& core = *core_;
     const bool inside = core.on_thread();
-    if (inside && core.in_handler) return deadlock_error("open_leases");
+    if ((inside && core.in_handler) || core.in_stream_handler())
+        return deadlock_error("open_leases");
     WAVETAP_CHECK_OK(core.reserve(owner_context));
     {
         MutexLock lock(core.mutex);
         core.lease_client = &client;
-        auto thread = core.closing ? Result<void>(closed_error()) : core.ensure_thread(core_);
-        if (!thread) {
-            core.change(HubEvent::kStartRefused);
-            core.owner_run = 0;
-            ++core.statistics.refused;
-            return std::move(thread.error());
-        }
+        WAVETAP_CHECK_OK(core.thread_or_refuse(core_));
         if (!inside) {
             HubRequest* asked = core.acquire();
             asked->kind = HubRequest::Kind::kOpenLeases;
@@ -254,13 +290,16 @@ void AgentHub::lease_retired(void* lease) {
 
 void AgentHub::lease_lost(void* lease) {
     MutexLock lock(core_->mutex);
+    const auto is_it = [lease](const HubLease& one) { return one.id == lease; };
+    const bool active = core_->active_lease && is_it(*core_->active_lease);
+    if (!active && std::ranges::none_of(core_->leases, is_it)) return; // its turn is over
     core_->lost_leases.push_back(lease);
     core_->work.notify_one();
 }
 
 Result<void> AgentHub::close_leases(std::uint64_t owner, bool packets_left) {
     Core& core = *core_;
-    if (core.on_thread()) return deadlock_error("close_leases");
+    if (core.on_thread() || core.in_stream_handler()) return deadlock_error("close_leases");
     MutexLock lock(core.mutex);
     if (core.owner_run != owner || core.state != HubState::kLeasing || core.closing)
         return Error{ErrorCode::kWrongState, "these leases are closed", "", ""};
@@ -271,7 +310,8 @@ Result<void> AgentHub::close_leases(std::uint64_t owner, bool packets_left) {
         packets_left ? core.clock.now()
                      : core.clock.deadline_after(core.options.engine.limits.drain),
         [&]() WAVETAP_REQUIRES(core.mutex) {
-            return core.leases.empty() && !core.active_lease && core.lost_leases.empty();
+            return core.leases.empty() && !core.active_lease && core.retired.empty() &&
+                   core.lost_leases.empty();
         });
     HubRequest* asked = core.acquire();
     asked->kind = HubRequest::Kind::kCloseLeases;

@@ -69,6 +69,13 @@ Result<void> SlotBank::make_staging(const SlotPlan& plan) {
     return {};
 }
 
+bool SlotBank::settled(const SlotPlan& plan, const Requirement& need) const {
+    SlotPlan alone;
+    alone.add(need);
+    const bool tries = !(plan == refused_) && plan.covers(alone) && !holds(plan);
+    return !tries && holds(alone);
+}
+
 Result<void> SlotBank::grow(const SlotPlan& plan, const Requirement& need) {
     SlotPlan alone;
     alone.add(need);

@@ -30,6 +30,8 @@ class SlotBank {
     /// plan does not fit into memory, settles for `need` alone, and does not try this plan again.
     /// Errors: kLimit, kUnavailable; then some slots may be gone, and a later grow() makes them.
     Result<void> grow(const SlotPlan& plan, const Requirement& need);
+    /// grow() would succeed and change nothing.
+    bool settled(const SlotPlan& plan, const Requirement& need) const;
     const DeviceMemory& output(std::size_t slot) const { return slots_[slot]; }
     std::uint64_t slots() const;
     std::uint64_t bytes() const;

@@ -96,9 +96,16 @@ Result<ValidatedParams> ValidatedParams::create(const TraceParams& params,
                      "trace parameters", "use one buffer; gfx90a, gfx942 and gfx950 can stream"};
     WAVETAP_CHECK_OK(check_range("detail", params.detail, 0, 1));
     WAVETAP_CHECK_OK(check_range("clock_markers", params.clock_markers, 0, 1));
+    WAVETAP_CHECK_OK(check_range("dispatch", params.dispatch, 0, 1));
+    if (params.dispatch != 0 && params.buffers > 1)
+        return Error{ErrorCode::kUnsupported,
+                     "buffers = " + std::to_string(params.buffers) +
+                         ": a trace of single dispatches has one",
+                     "trace parameters", "use one buffer, or device mode"};
 
     ValidatedParams valid;
     valid.buffers_ = static_cast<std::uint32_t>(params.buffers);
+    if (params.dispatch != 0) valid.lease_slots_ = lease_slots_of(params.buffer_bytes);
     pm4::TraceConfig& config = valid.config_;
     config.se_mask = params.se_mask;
     config.target_cu = static_cast<std::uint32_t>(params.target_cu);
@@ -132,7 +139,8 @@ Result<void> set_param(TraceParams& params, std::string_view name, std::uint64_t
                  {"as_ready", &TraceParams::as_ready},
                  {"end_on_full", &TraceParams::end_on_full},
                  {"detail", &TraceParams::detail},
-                 {"clock_markers", &TraceParams::clock_markers}};
+                 {"clock_markers", &TraceParams::clock_markers},
+                 {"dispatch", &TraceParams::dispatch}};
     for (const auto& row : table)
         if (row.name == name) {
             params.*row.member = value;

@@ -52,6 +52,7 @@ struct TraceParams {
     std::uint64_t end_on_full = 0;   ///< N buffers, 1: hardware out of room ends the run
     std::uint64_t detail = 1;        ///< 0: occupancy only
     std::uint64_t clock_markers = 1; ///< 1: constant-clock samples in the stream
+    std::uint64_t dispatch = 0;      ///< 1: for traces of single dispatches, with one buffer
 };
 
 /// How a context with N buffers streams.
@@ -70,12 +71,14 @@ class ValidatedParams {
 
     const pm4::TraceConfig& config() const { return config_; }
     std::uint32_t buffers() const { return buffers_; }
+    /// Output slots that its dispatches take in turn; 0: not for single dispatches.
+    std::uint32_t lease_slots() const { return lease_slots_; }
     const StreamParams& stream() const { return stream_; }
 
   private:
     ValidatedParams() = default;
     pm4::TraceConfig config_;
-    std::uint32_t buffers_ = 1;
+    std::uint32_t buffers_ = 1, lease_slots_ = 0;
     StreamParams stream_;
 };
 

@@ -24,6 +24,7 @@ struct RunRequest {
     std::uint32_t buffers = 1;
     ChunkHandler handler = nullptr; ///< null: data are fetched and dropped
     void* user = nullptr;
+    std::uint32_t lease_slots = 0; ///< leases: output slots that they may lie in; 0 = 1
     // N-buffer streaming only.
     Delivery delivery = Delivery::kInOrder;
     OverflowPolicy overflow = OverflowPolicy::kRestart;
@@ -32,7 +33,7 @@ struct RunRequest {
 };
 
 inline Requirement requirement_of(const RunRequest& request) {
-    return Requirement{request.config.buffer_bytes, request.buffers};
+    return Requirement{request.config.buffer_bytes, request.buffers, request.lease_slots};
 }
 
 /// Where the streams of every lease of an agent lie: fixed while leases are open. What they do is

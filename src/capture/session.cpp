@@ -141,10 +141,11 @@ Result<void> Session::configure(ContextHandle context, std::uint32_t agent,
     part.agent = agent;
     part.config = valid.config();
     part.buffers = valid.buffers();
+    part.lease_slots = valid.lease_slots();
     part.stream = valid.stream();
     part.handler = handler;
     part.user = user;
-    agents_[agent].plan.add({part.config.buffer_bytes, part.buffers});
+    agents_[agent].plan.add(Requirement{part.config.buffer_bytes, part.buffers, part.lease_slots});
     agents_[agent].hub->set_plan(agents_[agent].plan);
     return {};
 }
@@ -154,6 +155,7 @@ RunRequest Session::request_of(std::uint32_t index, const Record& part) const {
     request.context = index;
     request.config = part.config;
     request.buffers = part.buffers;
+    request.lease_slots = part.lease_slots;
     request.handler = part.handler;
     request.user = part.user;
     request.delivery = part.stream.as_ready ? Delivery::kAsReady : Delivery::kInOrder;
@@ -186,7 +188,7 @@ void Session::refresh_plan(std::uint32_t agent) {
     SlotPlan plan;
     for (const Record& record : records_)
         if (record.state > State::kNew && record.agent == agent)
-            plan.add({record.config.buffer_bytes, record.buffers});
+            plan.add(Requirement{record.config.buffer_bytes, record.buffers, record.lease_slots});
     agents_[agent].plan = plan;
     agents_[agent].plan_stale = false;
     agents_[agent].hub->set_plan(plan);

@@ -95,6 +95,7 @@ class Session {
         std::uint32_t generation = 0;
         std::uint32_t agent = 0;
         std::uint32_t buffers = 1;
+        std::uint32_t lease_slots = 0;
         StreamParams stream;
         pm4::TraceConfig config;
         ChunkHandler handler = nullptr;

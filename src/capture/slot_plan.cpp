@@ -8,7 +8,8 @@
 namespace wavetap::capture {
 
 void SlotPlan::add(const Requirement& need) {
-    const std::size_t outputs = std::clamp<std::size_t>(need.buffers, 1, kMaxOutputSlots);
+    const std::size_t outputs =
+        std::clamp<std::size_t>(std::max(need.buffers, need.lease_slots), 1, kMaxOutputSlots);
     for (std::size_t i = 0; i < outputs; ++i)
         output_[i] = std::max(output_[i], need.buffer_bytes);
     const std::size_t stagings =

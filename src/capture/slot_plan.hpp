@@ -13,16 +13,25 @@ namespace wavetap::capture {
 inline constexpr std::size_t kMaxOutputSlots = 3;
 inline constexpr std::size_t kMaxStagingSlots = 16;
 
+/// Dispatch mode: a dispatch is traced into one output slot while the data of the one before leave
+/// another, unless a slot is larger than this.
+inline constexpr std::uint64_t kLargestPairedSlot = 256ull << 20;
+constexpr std::uint32_t lease_slots_of(std::uint64_t buffer_bytes) {
+    return buffer_bytes <= kLargestPairedSlot ? 2 : 1;
+}
+
 /// What one context needs: `buffers` of `buffer_bytes` each.
 struct Requirement {
     std::uint64_t buffer_bytes = 0;
     std::uint32_t buffers = 1;
+    std::uint32_t lease_slots =
+        0; ///< output slots that its dispatches take in turn; 0: device mode
     friend bool operator==(const Requirement&, const Requirement&) = default;
 };
 
 /// Sizes of the slots that all contexts of an agent share: slot i is as large as the largest
-/// context that reaches it. Output slots of a context: 1, or min(N, 3) for N > 1 buffers; staging
-/// slots: 0, or N. A value; size 0 = the slot does not exist.
+/// context that reaches it. Output slots of a context: 1, min(N, 3) for N > 1 buffers, in dispatch
+/// mode its lease slots; staging slots: 0, or N. A value; size 0 = the slot does not exist.
 class SlotPlan {
   public:
     void add(const Requirement& need);

@@ -31,6 +31,19 @@ TEST(SlotPlanTest, DocumentedExamples) {
     EXPECT_EQ(b.output_slots(), 3u);
 }
 
+TEST(SlotPlanTest, SingleDispatchesReachTwoSlotsUpToALimit) {
+    EXPECT_EQ(lease_slots_of(kMiB), 2u);
+    EXPECT_EQ(lease_slots_of(256 * kMiB), 2u);
+    EXPECT_EQ(lease_slots_of(256 * kMiB + 1), 1u);
+    const Requirement needs[] = {{1024 * kMiB, 1, 1}, {256 * kMiB, 1, 2}, {16 * kMiB, 3}};
+    const SlotPlan plan = plan_slots(needs);
+    EXPECT_EQ(plan.output_bytes(0), 1024 * kMiB);
+    EXPECT_EQ(plan.output_bytes(1), 256 * kMiB);
+    EXPECT_EQ(plan.output_bytes(2), 16 * kMiB);
+    EXPECT_EQ(plan.staging_bytes(0), 16 * kMiB);
+    EXPECT_FALSE(plan_slots({needs, 1}).covers(needs[1]));
+}
+
 TEST(SlotPlanTest, NoContextNeedsNothing) {
     EXPECT_EQ(plan_slots({}).output_slots(), 0u);
     EXPECT_FALSE(plan_slots({}).covers(Requirement{1, 1}));

@@ -15,6 +15,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -259,6 +261,35 @@ TEST_F(StoreTest, ManyThreads_WriteWholeLines) {
     }
     threads.clear();
     EXPECT_EQ(open().processes.at(0).dispatches.size(), 400u);
+}
+
+TEST_F(StoreTest, ManyThreads_WriteChunksOfManyRuns_EachIntoItsOwnFile) {
+    const auto writer = make_writer(1);
+    std::vector<std::jthread> threads;
+    for (std::uint32_t t = 0; t < 4; ++t) {
+        threads.emplace_back([&writer, t] {
+            for (std::uint32_t i = 0; i < 50; ++i) {
+                // Two threads a run, and the runs change all the time.
+                ChunkInfo chunk;
+                chunk.run = i % 3 + 10 * (t / 2);
+                EXPECT_TRUE(
+                    writer->chunk(chunk, bytes_of(std::to_string(t) + "-" + std::to_string(i))));
+            }
+        });
+    }
+    threads.clear();
+    std::size_t files = 0;
+    std::set<std::string> contents;
+    for (const auto& file : fs::recursive_directory_iterator(dir_)) {
+        if (file.path().extension() != ".att") continue;
+        std::ifstream stream(file.path());
+        std::stringstream text;
+        text << stream.rdbuf();
+        contents.insert(text.str());
+        ++files;
+    }
+    EXPECT_EQ(files, 200u);
+    EXPECT_EQ(contents.size(), 200u);
 }
 
 TEST_F(StoreTest, CorruptLine_IsNamedWithFileAndLine) {

@@ -41,24 +41,32 @@ struct FolderWriter::Impl {
         line += '\n';
         return keep(write_all(descriptor, std::as_bytes(std::span(line)), manifest));
     }
-    /// Writes `bytes` below the first free one of STEM.SUFFIX, STEM.2.SUFFIX, …; the name is
-    /// relative to the process folder.
-    Result<std::string> add_file(const std::string& folder, const std::string& stem,
-                                 const char* suffix, std::span<const std::byte> bytes)
-        WAVETAP_REQUIRES(mutex) {
+    /// Takes the next name STEM.SUFFIX, STEM.2.SUFFIX, … in a folder that is relative to the
+    /// process folder. The file may exist.
+    Result<std::string> next_name(const std::string& folder, const std::string& stem,
+                                  const char* suffix) WAVETAP_EXCLUDES(mutex) {
+        const MutexLock lock(mutex);
+        WAVETAP_CHECK_OK(usable());
         if (folder != last_folder) copies.clear();
         last_folder = folder;
-        WAVETAP_CHECK_OK(usable());
-        WAVETAP_CHECK_OK(keep(make_directories(dir + "/" + folder)));
-        for (std::uint32_t& copy = ++copies[stem];; ++copy) {
-            const std::string name =
-                folder + "/" + stem + (copy == 1 ? "" : "." + std::to_string(copy)) + suffix;
-            Result<void> written = write_new_file(dir + "/" + name, bytes);
+        const std::uint32_t copy = ++copies[stem];
+        return folder + "/" + stem + (copy == 1 ? "" : "." + std::to_string(copy)) + suffix;
+    }
+    /// Writes `bytes` below the first free name, which it returns. A slow disk must not stop those who
+    /// only append a line (the application's launches do): no lock is held meanwhile.
+    Result<std::string> add_file(const std::string& folder, const std::string& stem,
+                                 const char* suffix, std::span<const std::byte> bytes)
+        WAVETAP_EXCLUDES(mutex) {
+        Result<void> written = make_directories(dir + "/" + folder);
+        while (written) {
+            WAVETAP_TRY(std::string name, next_name(folder, stem, suffix));
+            written = write_new_file(dir + "/" + name, bytes);
             if (written) return name;
-            if (written.error().code == ErrorCode::kWrongState) continue;
-            failure = written.error();
-            return *failure;
+            if (written.error().code == ErrorCode::kWrongState) written = {}; // the name is taken
         }
+        const MutexLock lock(mutex);
+        WAVETAP_CHECK_OK(usable());
+        return std::move(keep(std::move(written)).error());
     }
 };
 
@@ -104,12 +112,12 @@ Result<void> FolderWriter::context(const ContextInfo& context) {
 
 Result<void> FolderWriter::code_object(const CodeObjectInfo& object,
                                        std::span<const std::byte> elf) {
-    const MutexLock lock(impl_->mutex);
     CodeObjectInfo stored = object;
     stored.file.clear();
     if (!elf.empty()) {
         WAVETAP_TRY(stored.file, impl_->add_file("code", std::to_string(object.id), ".elf", elf));
     }
+    const MutexLock lock(impl_->mutex);
     return impl_->append(code_object_line(stored));
 }
 
@@ -130,11 +138,11 @@ Result<void> FolderWriter::begin_run(const RunInfo& run) {
 }
 
 Result<void> FolderWriter::chunk(const ChunkInfo& chunk, std::span<const std::byte> bytes) {
-    const MutexLock lock(impl_->mutex);
     ChunkInfo stored = chunk;
     stored.bytes = bytes.size();
     WAVETAP_TRY(stored.file, impl_->add_file("runs/" + std::to_string(chunk.run),
                                              "se" + std::to_string(chunk.se), ".att", bytes));
+    const MutexLock lock(impl_->mutex);
     return impl_->append(chunk_line(stored));
 }
 

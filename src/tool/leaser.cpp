@@ -33,7 +33,8 @@ bool Leaser::open_agent(Agent& agent) {
         if (agent.opened) return agent.usable;
         agent.opened = true;
     }
-    const auto first = recorder_.lease_request(agent.index, 0);
+    LeasedRun unused;
+    const auto first = recorder_.lease_request(agent.index, 0, unused);
     auto streams = first ? recorder_.hub(agent.index).open_leases(first->context, agent)
                          : Result<capture::LeaseStreams>(first.error());
     if (!streams) {
@@ -122,7 +123,12 @@ void Leaser::before_dispatch(std::uint32_t index, rocr::QueueNote& queue,
     std::size_t context = 0;
     if (!admit(agent, kernel_object, context)) return;
     const hsa_signal_t gate = lane->gates[lane->enqueued++ % 2];
-    lane->leases.push_back({context, number});
+    auto lease = std::make_unique<Lease>();
+    lease->lane = lane;
+    lease->context = context;
+    lease->dispatch = number;
+    lease->gate = gate;
+    lane->leases.push_back(std::move(lease));
     ++agent.admitted;
     front.push_back(rocr::barrier_packet({}, lane->ready));
     front.push_back(rocr::barrier_packet(gate, {}));
@@ -147,25 +153,24 @@ void Leaser::come_to(Lane& lane) {
     MutexLock lock(agent.mutex);
     const std::uint64_t number = lane.arrived - lane.ended;
     if (number >= lane.leases.size()) return;
-    const hsa_signal_t gate = lane.gates[lane.arrived % 2];
+    Lease& lease = *lane.leases[number];
     // The lease before this one used it, and the one behind this one has not come to it.
     if (!agent.gates_open) hsa_.signal_store(lane.gates[(lane.arrived + 1) % 2], 1);
     hsa_.signal_store(lane.started, 1);
     hsa_.signal_store(lane.done, 1);
     ++lane.arrived;
-    const auto request = recorder_.lease_request(agent.index, lane.leases[number].context);
+    const auto request = recorder_.lease_request(agent.index, lease.context, lease.run);
     Result<void> asked;
     if (lane.dead || agent.gates_open)
         asked = Error{ErrorCode::kWrongState, "nothing is traced any more", "", ""};
     else if (!request)
         asked = request.error();
     else
-        asked = recorder_.hub(agent.index).lease(&lane, *request);
+        asked = recorder_.hub(agent.index).lease(&lease, *request);
     if (asked) return;
     // The streams do nothing.
-    hsa_.signal_store(gate, 0);
-    lane.leases.erase(lane.leases.begin() + static_cast<std::ptrdiff_t>(number));
-    ++lane.ended;
+    hsa_.signal_store(lease.gate, 0);
+    remove(lane, lease);
     agent.changed.notify_all();
 }
 
@@ -174,36 +179,42 @@ bool Leaser::on_stopped(hsa_signal_value_t, void* data) {
     Leaser& leaser = *lane.agent->owner;
     if (leaser.ended_.load()) return leaser.handler_ended(lane);
     leaser.hsa_.signal_store(lane.stopped, 1);
-    leaser.recorder_.hub(lane.agent->index).lease_retired(&lane);
+    MutexLock lock(lane.agent->mutex);
+    const auto lease = std::ranges::find_if(
+        lane.leases, [](const auto& one) { return one->granted && !one->retired; });
+    if (lease == lane.leases.end()) return true;
+    (*lease)->retired = true;
+    lane.agent->changed.notify_all();
+    leaser.recorder_.hub(lane.agent->index).lease_retired(lease->get());
     return true;
 }
 
-void Leaser::lease_ready(Lane& lane, const Result<void>& armed) {
-    Agent& agent = *lane.agent;
-    Lease lease;
-    hsa_signal_t gate{};
+void Leaser::lease_ready(Lease& lease, const Result<void>& armed) {
     {
-        MutexLock lock(agent.mutex);
-        lease = lane.leases.front();
-        gate = lane.gates[lane.ended % 2];
+        MutexLock lock(lease.lane->agent->mutex);
+        lease.granted = true;
     }
     if (armed) {
-        recorder_.begin_lease(agent.index, lease.context, lease.dispatch);
+        recorder_.begin_lease(lease.run, lease.dispatch);
     } else {
         Error refused = armed.error();
         refused.message = "a dispatch runs untraced: " + refused.message;
         recorder_.error(refused);
     }
-    if (const auto pass = recorder_.gate().enter()) hsa_.signal_store(gate, 0);
+    if (const auto pass = recorder_.gate().enter()) hsa_.signal_store(lease.gate, 0);
 }
 
-void Leaser::lease_ended(Lane& lane, const Result<capture::RunSummary>& summary) {
-    Agent& agent = *lane.agent;
-    recorder_.end_lease(agent.index, summary);
-    MutexLock lock(agent.mutex);
-    if (!lane.leases.empty()) lane.leases.pop_front();
+void Leaser::lease_ended(Lease& lease, const Result<capture::RunSummary>& summary) {
+    Lane& lane = *lease.lane;
+    recorder_.end_lease(lease.run, summary);
+    MutexLock lock(lane.agent->mutex);
+    remove(lane, lease);
+    lane.agent->changed.notify_all();
+}
+
+void Leaser::remove(Lane& lane, const Lease& lease) {
+    std::erase_if(lane.leases, [&lease](const auto& one) { return one.get() == &lease; });
     ++lane.ended;
-    agent.changed.notify_all();
 }
 
 capture::LeaseProgress Leaser::progress_of(const Lane& lane) const {
@@ -238,7 +249,7 @@ void Leaser::queue_ending(std::uint32_t index, const rocr::QueueNote& queue) {
     const Lane* lane = lane_of(agent, queue);
     if (lane == nullptr) return;
     const bool ended = agent.changed.wait_until(agent.mutex, clock_.deadline_after(kQueueEndLimit),
-                                                [&] { return lane->dead || lane->leases.empty(); });
+                                                [&] { return lane->dead || off_queue(*lane); });
     (void)ended; // queue_destroyed() deals with what is left
 }
 
@@ -247,7 +258,7 @@ void Leaser::queue_failed(std::uint32_t index, const rocr::QueueNote& queue) {
     MutexLock lock(agent.mutex);
     Lane* lane = lane_of(agent, queue);
     if (lane == nullptr || std::exchange(lane->dead, true)) return;
-    if (!lane->leases.empty()) recorder_.hub(index).lease_lost(lane);
+    lose(agent, *lane);
     agent.changed.notify_all();
 }
 
@@ -258,16 +269,25 @@ void Leaser::queue_destroyed(std::uint32_t index, const rocr::QueueNote& queue) 
         Lane* lane = lane_of(agent, queue);
         if (lane == nullptr) return;
         lane->gone = true;
-        if (lane->leases.empty() && !lane->dead) {
+        if (off_queue(*lane) && !lane->dead) {
             lane->in_use = false;
             return;
         }
         // Never used again: the hub may still speak of it.
         if (std::exchange(lane->dead, true)) return;
-        recorder_.hub(index).lease_lost(lane);
+        lose(agent, *lane);
     }
     recorder_.error({ErrorCode::kUnavailable, "a queue ended with traced dispatches in it",
                      "dispatch mode", "wait for the kernels before the queue is destroyed"});
+}
+
+bool Leaser::off_queue(const Lane& lane) {
+    return std::ranges::all_of(lane.leases, [](const auto& lease) { return lease->retired; });
+}
+
+void Leaser::lose(Agent& agent, Lane& lane) {
+    for (std::uint64_t i = 0; i < lane.arrived - lane.ended; ++i)
+        recorder_.hub(agent.index).lease_lost(lane.leases[i].get());
 }
 
 bool Leaser::idle(const Agent& agent) {

@@ -50,12 +50,18 @@ class Leaser final : public Tracer {
     void finish(TimePoint deadline) override;
 
   private:
+    struct Agent;
+    struct Lane;
+    /// Its address is its name at the hub.
     struct Lease {
+        Lane* lane = nullptr;
         std::size_t context = 0;
         std::uint64_t dispatch = 0;
+        hsa_signal_t gate{};
+        bool granted = false, retired = false; ///< by the hub; its stop stream
+        LeasedRun run;
     };
-    struct Agent;
-    /// Of one queue; kept for a later one when it ends. Its address names its oldest lease.
+    /// Of one queue; kept for a later one when it ends.
     struct Lane {
         Agent* agent = nullptr;
         hsa_signal_t ready{};   ///< 0: the queue has come to its oldest lease
@@ -69,21 +75,21 @@ class Leaser final : public Tracer {
         // Guarded by the agent's mutex.
         /// Leases. The queue may come to the next one before the last one is delivered.
         std::uint64_t enqueued = 0, arrived = 0, ended = 0;
-        std::deque<Lease> leases; ///< not ended, oldest first
-        bool dead = false;        ///< the queue failed, or was destroyed with leases in it
-        bool gone = false;        ///< no queue has packets with its signals
+        std::deque<std::unique_ptr<Lease>> leases; ///< not ended, oldest first
+        bool dead = false; ///< the queue failed, or was destroyed with leases in it
+        bool gone = false; ///< no queue has packets with its signals
         bool in_use = false;
     };
     struct Agent final : capture::LeaseClient {
         Agent(Leaser* leaser, std::uint32_t agent_index) : owner(leaser), index(agent_index) {}
         void lease_ready(void* lease, const Result<void>& armed) override {
-            owner->lease_ready(*static_cast<Lane*>(lease), armed);
+            owner->lease_ready(*static_cast<Lease*>(lease), armed);
         }
         void lease_ended(void* lease, const Result<capture::RunSummary>& summary) override {
-            owner->lease_ended(*static_cast<Lane*>(lease), summary);
+            owner->lease_ended(*static_cast<Lease*>(lease), summary);
         }
         capture::LeaseProgress lease_progress(void* lease) override {
-            return owner->progress_of(*static_cast<Lane*>(lease));
+            return owner->progress_of(*static_cast<Lease*>(lease)->lane);
         }
         void leases_failed(const Error& reason) override { owner->leases_failed(*this, reason); }
 
@@ -105,8 +111,8 @@ class Leaser final : public Tracer {
         std::uint64_t crowded WAVETAP_GUARDED_BY(mutex) = 0; ///< declined: no room in the ring
     };
 
-    void lease_ready(Lane& lane, const Result<void>& armed);
-    void lease_ended(Lane& lane, const Result<capture::RunSummary>& summary);
+    void lease_ready(Lease& lease, const Result<void>& armed);
+    void lease_ended(Lease& lease, const Result<capture::RunSummary>& summary);
     capture::LeaseProgress progress_of(const Lane& lane) const;
     void leases_failed(Agent& agent, const Error& reason);
     static bool on_ready(hsa_signal_value_t value, void* lane);
@@ -116,6 +122,11 @@ class Leaser final : public Tracer {
     std::unique_ptr<Lane> make_lane(Agent& agent);
     bool admit(Agent& agent, std::uint64_t kernel_object, std::size_t& context)
         WAVETAP_REQUIRES(agent.mutex);
+    /// Tells the hub that no packet of the lane's leases will run any more.
+    void lose(Agent& agent, Lane& lane) WAVETAP_REQUIRES(agent.mutex);
+    /// No packet of its leases is left in the queue.
+    static bool off_queue(const Lane& lane);
+    static void remove(Lane& lane, const Lease& lease);
     static bool idle(const Agent& agent) WAVETAP_REQUIRES(agent.mutex);
     bool on_handler_thread() const;
     void drain(Agent& agent, TimePoint deadline);

@@ -34,6 +34,7 @@ capture::TraceParams params_of(const ContextConfig& config) {
     params.detail = config.detail ? 1 : 0;
     params.several_engines = config.several_engines ? 1 : 0;
     params.stream_rate = config.stream_rate;
+    params.dispatch = config.mode == "dispatch" ? 1 : 0;
     return params;
 }
 
@@ -201,53 +202,63 @@ void Recorder::end_run(std::uint32_t index, std::uint64_t last_dispatch) {
     Agent& agent = agents_[index];
     if (agent.running == nullptr) return;
     agent.run.last_dispatch = last_dispatch;
-    close_run(agent, session_.stop(agent.running->handle));
+    close_run(agent.run, session_.stop(agent.running->handle));
+    agent.running = nullptr;
 }
 
-Result<capture::RunRequest> Recorder::lease_request(std::uint32_t agent,
-                                                    std::size_t context) const {
-    return session_.request(agents_[agent].contexts[context]->handle);
+Result<capture::RunRequest> Recorder::lease_request(std::uint32_t agent, std::size_t index,
+                                                    LeasedRun& run) const {
+    const Context& context = *agents_[agent].contexts[index];
+    WAVETAP_TRY(capture::RunRequest request, session_.request(context.handle));
+    run.recorder = context.recorder;
+    run.info.context = context.id;
+    request.handler = on_lease_chunk;
+    request.user = &run;
+    return request;
 }
 
-void Recorder::begin_lease(std::uint32_t index, std::size_t context, std::uint64_t dispatch) {
-    Agent& agent = agents_[index];
-    prepare_run(agent, agent.contexts[context].get(), dispatch);
-    write_run(agent);
+void Recorder::begin_lease(LeasedRun& run, std::uint64_t dispatch) {
+    run.info.id = next_run_.fetch_add(1);
+    run.info.first_dispatch = run.info.last_dispatch = dispatch;
+    run.begun = true;
+    keep(folder_->begin_run(run.info));
 }
 
-void Recorder::end_lease(std::uint32_t index, const Result<capture::RunSummary>& summary) {
-    Agent& agent = agents_[index];
-    if (agent.running == nullptr) return;
-    agent.run.last_dispatch = agent.run.first_dispatch;
-    close_run(agent, summary);
+void Recorder::end_lease(LeasedRun& run, const Result<capture::RunSummary>& summary) {
+    if (run.begun) close_run(run.info, summary);
 }
 
-void Recorder::close_run(Agent& agent, const Result<capture::RunSummary>& summary) {
+void Recorder::close_run(store::RunInfo& run, const Result<capture::RunSummary>& summary) {
     if (summary) {
-        agent.run.start_counter = summary->start_counter;
-        agent.run.end_counter = summary->end_counter;
+        run.start_counter = summary->start_counter;
+        run.end_counter = summary->end_counter;
     } else {
         Error incomplete = summary.error();
-        incomplete.message = "run " + std::to_string(agent.run.id) + " of context " +
-                             std::to_string(agent.running->id) +
-                             " is incomplete: " + incomplete.message;
+        incomplete.message = "run " + std::to_string(run.id) + " of context " +
+                             std::to_string(run.context) + " is incomplete: " + incomplete.message;
         error(incomplete);
     }
-    keep(folder_->end_run(agent.run));
-    agent.running = nullptr;
+    keep(folder_->end_run(run));
 }
 
 void Recorder::on_chunk(const capture::Chunk& chunk, void* user) {
     auto* context = static_cast<Context*>(user);
+    Recorder& recorder = *context->recorder;
     if (context->pace.slowness + context->pace.stall != 0 && chunk.data.size() > kHeaderChunk)
-        context->pace.delay(context->recorder->hub(context->agent));
-    context->recorder->store_chunk(context->recorder->agents_[context->agent], chunk);
+        context->pace.delay(recorder.hub(context->agent));
+    Agent& agent = recorder.agents_[context->agent];
+    recorder.write_run(agent);
+    recorder.store_chunk(agent.run.id, chunk);
 }
 
-void Recorder::store_chunk(Agent& agent, const capture::Chunk& chunk) {
-    write_run(agent);
+void Recorder::on_lease_chunk(const capture::Chunk& chunk, void* user) {
+    const auto* run = static_cast<LeasedRun*>(user);
+    run->recorder->store_chunk(run->info.id, chunk);
+}
+
+void Recorder::store_chunk(std::uint32_t run, const capture::Chunk& chunk) {
     store::ChunkInfo info;
-    info.run = agent.run.id;
+    info.run = run;
     info.se = chunk.engine;
     info.capacity_bytes = chunk.capacity_bytes;
     info.gpu_full = (chunk.flags & capture::kChunkGpuBufferFull) != 0;

@@ -21,6 +21,15 @@
 
 namespace wavetap::tool {
 
+class Recorder;
+
+/// The run of one traced dispatch; used by the recorder only.
+struct LeasedRun {
+    Recorder* recorder = nullptr;
+    store::RunInfo info;
+    bool begun = false;
+};
+
 /// The contexts of a configuration on a session, and the trace folder that their runs go to.
 /// Resource; thread safe unless said otherwise.
 class Recorder {
@@ -44,11 +53,13 @@ class Recorder {
     void begin_run(std::uint32_t agent, std::size_t context, std::uint64_t first_dispatch);
     void end_run(std::uint32_t agent, std::uint64_t last_dispatch);
 
-    /// Dispatch mode, on the hub's thread of `agent`: what a lease of its `context`th context needs;
-    /// begins and ends the run of one dispatch.
-    Result<capture::RunRequest> lease_request(std::uint32_t agent, std::size_t context) const;
-    void begin_lease(std::uint32_t agent, std::size_t context, std::uint64_t dispatch);
-    void end_lease(std::uint32_t agent, const Result<capture::RunSummary>& summary);
+    /// Dispatch mode: what a lease of the agent's `context`th context needs. `run` receives its
+    /// chunks, and must stay where it is until the lease has ended.
+    Result<capture::RunRequest> lease_request(std::uint32_t agent, std::size_t context,
+                                              LeasedRun& run) const;
+    /// On the hub's thread: begins and ends the run of one dispatch.
+    void begin_lease(LeasedRun& run, std::uint64_t dispatch);
+    void end_lease(LeasedRun& run, const Result<capture::RunSummary>& summary);
 
     /// Stores the object and marks it. Returns its id.
     std::uint64_t code_object_loaded(std::uint32_t agent, const rocr::LoadedCodeObject& object);
@@ -103,8 +114,9 @@ class Recorder {
     static void on_chunk(const capture::Chunk& chunk, void* user);
     void prepare_run(Agent& agent, Context* context, std::uint64_t first_dispatch);
     void write_run(Agent& agent);
-    void close_run(Agent& agent, const Result<capture::RunSummary>& summary);
-    void store_chunk(Agent& agent, const capture::Chunk& chunk);
+    void close_run(store::RunInfo& run, const Result<capture::RunSummary>& summary);
+    static void on_lease_chunk(const capture::Chunk& chunk, void* user);
+    void store_chunk(std::uint32_t run, const capture::Chunk& chunk);
     void keep(Result<void> written);
     std::string statistics_json();
     bool first_time(const std::string& text);

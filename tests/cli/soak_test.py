@@ -18,6 +18,11 @@ GRANULE = 2 * MIB  # the runtime takes device memory from the driver in pieces o
 LIMIT_SECONDS = 600
 
 
+def slots_of(mode, largest):
+    """Output slots that the plan has for contexts of one buffer."""
+    return 2 if mode == 'dispatch' and largest <= 256 * MIB else 1
+
+
 class SoakTest(support.WavetapTest):
     def soak(self, *options, env=None, status=0):
         """Runs soak with --json and returns its answer."""
@@ -61,10 +66,11 @@ class SoakTest(support.WavetapTest):
         self.assertEqual((agent['runs'], agent['starts'], agent['stops']), (contexts * runs,) * 3)
         for name in ('refused', 'bytes_lost', 'gaps', 'deadline_misses'):
             self.assertEqual(agent[name], 0, name)
-        # The slot plan of single-buffer contexts: one slot, as large as the largest.
-        self.assertEqual(agent['output_slots'], 1)
-        self.assertGreaterEqual(agent['output_bytes'], largest)
-        self.assertLessEqual(agent['output_bytes'], largest + SLACK_PER_SLOT)
+        # The slot plan of single-buffer contexts: each slot as large as the largest.
+        slots = slots_of(mode, largest)
+        self.assertEqual(agent['output_slots'], slots)
+        self.assertGreaterEqual(agent['output_bytes'], slots * largest)
+        self.assertLessEqual(agent['output_bytes'], slots * (largest + SLACK_PER_SLOT))
         self.assertLessEqual(agent['host_bytes_per_idle_context'], 1024)
         self.assertGreater(agent['host_bytes_per_idle_context'], 0)
         self.assertLessEqual(agent['threads'], 1 + agent['output_slots'])
@@ -99,8 +105,8 @@ class SoakTest(support.WavetapTest):
             self.assertEqual(once['agents'][0][name], again['agents'][0][name], name)
 
     def check_agents(self, answer, agents, contexts, app_queues, largest, mode='device'):
-        """Contexts dealt out to agents: each has one slot, and in device mode one queue, by the driver's
-        count too."""
+        """Contexts dealt out to agents: each has the slots of the plan, and in device mode one queue, by
+        the driver's count too."""
         # In dispatch mode a trace is one launch, and two launches are a turn.
         queues, runs = (0, 2) if mode == 'dispatch' else (1, 1)
         self.assertEqual((answer['good'], answer['captured'], answer['verify_failed']),
@@ -109,17 +115,18 @@ class SoakTest(support.WavetapTest):
                          [i % agents for i in range(contexts)])
         self.assertEqual([c['runs'] for c in answer['contexts']], [runs] * contexts)
         self.assertEqual(len(answer['agents']), agents)
+        slots = slots_of(mode, largest)
         for agent, driver in zip(answer['agents'], answer['driver']['agents']):
             self.assertEqual((agent['contexts'], agent['queues_created'], agent['output_slots']),
-                             (contexts // agents, queues, 1))
+                             (contexts // agents, queues, slots))
             self.assertEqual((agent['runs'], agent['refused'], agent['gaps']), (contexts // agents * runs, 0, 0))
-            self.assertGreaterEqual(agent['output_bytes'], largest)
-            self.assertLessEqual(agent['output_bytes'], largest + SLACK_PER_SLOT)
+            self.assertGreaterEqual(agent['output_bytes'], slots * largest)
+            self.assertLessEqual(agent['output_bytes'], slots * (largest + SLACK_PER_SLOT))
             self.assertEqual(driver['queues_by_owner']['wavetap'], queues)
             self.assertEqual(driver['queues_by_owner']['application'], app_queues)
             self.assertEqual((driver['queues_live'], driver['vram_bytes']), (0, 0))
-            self.assertGreaterEqual(driver['vram_peak_bytes'], largest)
-            self.assertLessEqual(driver['vram_peak_bytes'], largest + 4 * GRANULE)
+            self.assertGreaterEqual(driver['vram_peak_bytes'], slots * largest)
+            self.assertLessEqual(driver['vram_peak_bytes'], slots * largest + 4 * GRANULE)
 
     def untraced_driver(self, app_queues):
         """The driver's counts of the same program without wavetap."""
@@ -130,15 +137,16 @@ class SoakTest(support.WavetapTest):
             return json.load(file)
 
     def check_share(self, answer, app_queues):
-        """What the driver counts beyond the untraced program: one queue, one output slot."""
+        """What the driver counts beyond the untraced program: one queue, the output slots."""
         plain = self.untraced_driver(app_queues)
         self.assertEqual(plain['queues_by_owner']['wavetap'], 0)
         self.assertEqual(answer['driver']['queues_by_owner']['application'],
                          plain['queues_by_owner']['application'])
         more = answer['driver']['vram_peak_bytes'] - plain['vram_peak_bytes']
-        slot = answer['agents'][0]['output_bytes']
-        self.assertGreaterEqual(more, slot)
-        self.assertLessEqual(more, -(-slot // GRANULE) * GRANULE + SLACK_PER_SLOT)
+        agent = answer['agents'][0]
+        slot = agent['output_bytes'] // agent['output_slots']  # all alike
+        self.assertGreaterEqual(more, agent['output_bytes'])
+        self.assertLessEqual(more, agent['output_slots'] * -(-slot // GRANULE) * GRANULE + SLACK_PER_SLOT)
 
 
 class Quick(SoakTest):

@@ -65,12 +65,14 @@ class Dispatch(record_test.RecordTest):
         kernels = {line['dispatch']: line['kernel'] for line in self.lines('dispatch')}
         return [kernels[line['first_dispatch']] for line in begun]
 
-    def check_statistics(self, leases):
+    def check_statistics(self, leases, slots=2):
         statistics = self.agent_statistics()
         self.assertEqual((statistics['starts'], statistics['stops']), (leases, leases))
         # The application's own queues carry the traces.
         self.assertEqual(statistics['queues_created'], 0)
-        self.assertEqual(statistics['output_slots'], 1)
+        # Two slots: a dispatch runs while the data of the one before are on their way.
+        self.assertEqual(statistics['output_slots'], slots if leases > 0 else 0)
+        self.assertEqual(statistics['threads'], 2)
         self.assertEqual((statistics['refused'], statistics['bytes_lost'], statistics['gaps'],
                           statistics['deadline_misses']), (0, 0, 0, 0))
 
@@ -203,6 +205,20 @@ class Quick(Dispatch):
                                        self.queues_program('pair', 100))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.check_every_launch(200, 200)
+
+    # A slow tool: the next dispatch has another slot, if the slots are not too large.
+
+    def test_the_next_dispatch_runs_while_a_chunk_is_stored(self):
+        program = ['hsa_paired', os.path.join(self.programs, 'fill.elf')]
+        for buffer, how, slots in (('1MiB', 'two', 2), ('256MiB', 'two', 2), ('257MiB', 'one', 1)):
+            with self.subTest(buffer):
+                result = self.trace_dispatches(['--every-launch', '--cu', '0', '--buffer', buffer],
+                                               [*program, how])
+                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+                self.assertEqual(len(self.check_complete(3)), 3)
+                self.check_runs_of_one_dispatch([0, 0, 0])
+                self.check_statistics(3, slots)
+                self.verify()
 
     def check_one_lost(self, launches):
         """Of the launches that ran, the one with the fault is not in the trace."""
