@@ -237,6 +237,12 @@ Result<void> Packets::read_back(const TraceStreams& streams, const pm4::TraceCon
             return Error{ErrorCode::kUnsupported,
                          "aqlprofile says nothing of shader engine " + std::to_string(engine),
                          kIterate, kOwnPacketsHint};
+        if (part->bytes > streams.capacity_bytes)
+            return Error{ErrorCode::kUnsupported,
+                         "aqlprofile says that shader engine " + std::to_string(engine) +
+                             " wrote " + std::to_string(part->bytes) + " bytes; its part has " +
+                             std::to_string(streams.capacity_bytes),
+                         kIterate, kOwnPacketsHint};
         back = {};
         back.engine = engine;
         back.va = part->va;

@@ -114,6 +114,31 @@ std::vector<std::uint32_t> words_of(const Packets& packets, const capture::Comma
     return words;
 }
 
+/// The address of the control block that a stop stream writes.
+std::uint64_t control_of(const std::vector<std::uint32_t>& stop, const pm4::TraceConfig& config) {
+    const auto engine = static_cast<std::uint32_t>(std::countr_zero(config.se_mask));
+    pm4::Parser parser(stop);
+    for (auto next = parser.next(); next && *next; next = parser.next())
+        if ((*next)->opcode == pm4::Opcode::kCopyData &&
+            (*next)->body[1] == pm4::gfx9::kSqThreadTraceStatus)
+            return ((*next)->body[3] | std::uint64_t{(*next)->body[4]} << 32) -
+                   pm4::engine_entry_offset(config.dialect, engine);
+    return 0;
+}
+/// The address of the first engine's part that a start stream names.
+std::uint64_t base_of(const std::vector<std::uint32_t>& start) {
+    std::uint64_t va = 0;
+    pm4::Parser parser(start);
+    for (auto next = parser.next(); next && *next; next = parser.next()) {
+        if ((*next)->opcode != pm4::Opcode::kSetUconfigReg) continue;
+        const std::uint32_t reg = pm4::kUconfigBase + ((*next)->body[0] & 0xffff);
+        if (reg == pm4::gfx9::kSqThreadTraceBase) va = std::uint64_t{(*next)->body[1]} << 12;
+        if (reg == pm4::gfx9::kSqThreadTraceBase2)
+            return va | std::uint64_t{(*next)->body[1]} << 44;
+    }
+    return va;
+}
+
 /// A GPU with one output slot of 512 MiB, and the adapter on it.
 struct Bench {
     explicit Bench(std::shared_ptr<const Library> library) : backend(gpu) {
@@ -193,29 +218,17 @@ TEST_F(AqlprofileTest, TheStreamsWorkOnTheSlotsOfTheHub) {
     for (const Row& row : rows) {
         cases_of(row.cases);
         Bench bench(library());
-        std::uint64_t control = 0;
-        {
-            // The control block is the first host memory of a set: behind the live-marker area.
-            const auto streams = bench.packets->streams(row.config, bench.slots);
-            ASSERT_TRUE(streams) << row.cases << to_string(streams.error());
-            const auto stop = words_of(*bench.packets, streams->stop);
-            pm4::Parser parser(stop);
-            for (auto next = parser.next(); next && *next; next = parser.next())
-                if ((*next)->opcode == pm4::Opcode::kCopyData &&
-                    (*next)->body[1] == pm4::gfx9::kSqThreadTraceStatus && control == 0)
-                    control = (*next)->body[3] | std::uint64_t{(*next)->body[4]} << 32;
-            const auto first = static_cast<std::uint32_t>(std::countr_zero(row.config.se_mask));
-            control -= pm4::engine_entry_offset(row.dialect, first);
-            pm4::TraceConfig theirs = row.config;
-            theirs.dialect = row.dialect;
-            const pm4::TraceMemory memory{bench.slots.va(0), control, {}};
-            EXPECT_EQ(words_of(*bench.packets, streams->start),
-                      *pm4::build_start(kChip, theirs, memory))
-                << row.cases;
-            EXPECT_EQ(stop, *pm4::build_stop(kChip, theirs, memory)) << row.cases;
-            // Packets that are submitted are those that it made.
-            EXPECT_EQ(streams->start.cache_policy, 1);
-        }
+        const auto streams = bench.packets->streams(row.config, bench.slots);
+        ASSERT_TRUE(streams) << row.cases << to_string(streams.error());
+        const auto stop = words_of(*bench.packets, streams->stop);
+        pm4::TraceConfig theirs = row.config;
+        theirs.dialect = row.dialect;
+        const pm4::TraceMemory memory{bench.slots.va(0), control_of(stop, theirs), {}};
+        EXPECT_EQ(words_of(*bench.packets, streams->start),
+                  *pm4::build_start(kChip, theirs, memory))
+            << row.cases;
+        EXPECT_EQ(stop, *pm4::build_stop(kChip, theirs, memory)) << row.cases;
+        EXPECT_EQ(streams->start.cache_policy, 1) << "as it made it";
     }
 }
 
@@ -390,6 +403,18 @@ struct Hub {
         options.topology = {"gfx90a", 1, 8, 14, 4, 0, 100'000'000};
         options.packets = aqlprofile::packet_maker(std::move(library), 77);
         engine.emplace(std::move(owned), options, clock, log, silenced);
+        engine->on_delivery([] {});
+    }
+    /// The lease that was begun has run: its data are delivered.
+    Result<capture::RunSummary> end_lease() {
+        engine->retire_lease({});
+        std::optional<Result<capture::RunSummary>> ended;
+        while (!ended) {
+            if (engine->deliver_lease(ended)) continue;
+            if (!engine->wait_for_lease_handler(clock.deadline_after(std::chrono::seconds(10))))
+                return Error{ErrorCode::kTimeout, "the lease does not end", "", ""};
+        }
+        return std::move(*ended);
     }
     capture::RunRequest request(pm4::TraceConfig config) {
         capture::RunRequest made;
@@ -520,26 +545,80 @@ TEST_F(AqlprofileTest, EveryCallOfARunMayFail) {
     }
 }
 
-TEST_F(AqlprofileTest, LeasesHoldTheSameWords) {
-    Hub hub(library());
+/// The words at `buffer`, without NOPs behind the last packet.
+std::vector<std::uint32_t> executed_words(const capture::CommandBuffer& buffer) {
+    const auto* begin = reinterpret_cast<const std::uint32_t*>(buffer.va);
+    std::vector<std::uint32_t> words(begin, begin + buffer.dwords), executed;
+    pm4::Parser parser(words);
+    for (auto next = parser.next(); next && *next; next = parser.next()) {
+        if ((*next)->opcode == pm4::Opcode::kNop) continue;
+        executed.push_back((*next)->header);
+        executed.insert(executed.end(), (*next)->body.begin(), (*next)->body.end());
+    }
+    return executed;
+}
+
+TEST_F(AqlprofileTest, LeasesRunTheWordsOfTheLibrary) {
+    Hub hub(library(STANDIN_PLAIN_LIBRARY));
     hub.log.load({5, 0x1000, 0x1000});
     const auto streams = hub.engine->open_leases();
     ASSERT_TRUE(streams) << to_string(streams.error());
     const capture::RunRequest request = hub.request(detail());
     capture::SlotPlan plan;
     plan.add(capture::requirement_of(request));
-    const std::uint64_t markers = hub.gpu.user_data_words;
     for (int i = 0; i < 3; ++i) {
         const auto begun = hub.engine->begin_lease(request, plan, ++hub.run);
         ASSERT_TRUE(begun) << to_string(begun.error());
+        const auto start = executed_words(streams->start), stop = executed_words(streams->stop);
+        pm4::TraceConfig theirs = detail();
+        theirs.dialect = pm4::Dialect::kAug25;
+        const pm4::TraceMemory memory{base_of(start), control_of(stop, theirs), {}};
+        auto expected = *pm4::build_start(kChip, theirs, memory);
+        const auto marker = pm4::build_marker(kChip, {5, 0x1000, 0x1000, false, true});
+        expected.insert(expected.end(), marker.begin(), marker.end());
+        EXPECT_EQ(start, expected);
+        EXPECT_EQ(stop, *pm4::build_stop(kChip, theirs, memory));
         hub.gpu.wptr = 0x20;
-        ASSERT_TRUE(hub.engine->end_lease({}));
+        ASSERT_TRUE(hub.end_lease());
+        EXPECT_TRUE(executed_words(streams->start).empty()) << "between leases nothing runs";
     }
     EXPECT_EQ(hub.delivered.chunks.size(), 3u);
-    EXPECT_EQ(markers, hub.gpu.user_data_words) << "nobody ran the streams";
     hub.engine->close_leases(false);
     hub.engine->shut_down();
     EXPECT_EQ(hub.gpu.host_blocks, 0);
+}
+
+TEST_F(AqlprofileTest, EveryAllocationOfALeaseMayFail) {
+    for (const auto call : {FakeGpu::kHost, FakeGpu::kDevice, FakeGpu::kCopy}) {
+        for (std::uint64_t n = 1;; ++n) {
+            Hub hub(library());
+            hub.gpu.fail_at[call] = n;
+            hub.gpu.wptr = 0x20;
+            const capture::RunRequest request = hub.request(detail());
+            capture::SlotPlan plan;
+            plan.add(capture::requirement_of(request));
+            const auto lease = [&]() -> Result<void> {
+                WAVETAP_TRY(const auto opened, hub.engine->open_leases());
+                (void)opened;
+                WAVETAP_CHECK_OK(hub.engine->begin_lease(request, plan, ++hub.run));
+                WAVETAP_TRY(const auto summary, hub.end_lease());
+                (void)summary;
+                return {};
+            };
+            const auto first = lease();
+            const bool reached = hub.gpu.calls[call] >= n;
+            EXPECT_TRUE(first.has_value() || reached) << call << " " << n;
+            hub.gpu.no_faults();
+            const auto second = lease();
+            EXPECT_TRUE(second) << call << " " << n;
+            hub.engine->close_leases(false);
+            hub.engine->shut_down();
+            EXPECT_EQ(hub.gpu.host_blocks, 0) << call << " " << n;
+            EXPECT_EQ(hub.gpu.device_blocks, 0) << call << " " << n;
+            EXPECT_EQ(live(), 0u) << call << " " << n;
+            if (!reached) break;
+        }
+    }
 }
 
 // --- several buffers ---
@@ -557,6 +636,13 @@ TEST_F(AqlprofileTest, WithoutMultiBufferFunctionsSeveralBuffersAreRefused) {
     EXPECT_THAT(started.error().message, HasSubstr("aqlprofile_att_get_buffer_packets"));
     EXPECT_THAT(started.error().hint, HasSubstr("use one buffer"));
 }
+
+// Twice around the ring, and once around all of its swap packets; less where code is instrumented.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t kRounds = 2, kRing = 200 * kMiB, kLongRing = 200 * kMiB;
+#else
+constexpr std::uint64_t kRounds = 2, kRing = 300 * kMiB, kLongRing = 500 * kMiB;
+#endif
 
 /// Reads one engine's tokens as its chunks come: they carry growing numbers, with no gap.
 struct Client {
@@ -609,14 +695,14 @@ TEST_F(AqlprofileTest, SeveralBuffersDeliverEveryTokenInOrder) {
     StreamGpu gpu(10);
     {
         StreamDriver driver(gpu, aqlprofile::packet_maker(library(), 77));
-        for (std::uint64_t round = 1; round <= 2; ++round) {
+        for (std::uint64_t round = 1; round <= kRounds; ++round) {
             Client client;
             const std::uint64_t before = gpu.produced();
             driver.start(ring_request(1, client));
-            driver.run_until_produced(round * 300 * kMiB);
+            driver.run_until_produced(round * kRing);
             const auto summary = driver.stop();
             ASSERT_TRUE(summary) << to_string(summary.error());
-            EXPECT_GE(summary->flips, 4u);
+            EXPECT_GE(summary->flips, kRing / (64 * kMiB));
             EXPECT_EQ(summary->bytes_lost, 0u);
             EXPECT_EQ(client.fault, "");
             EXPECT_EQ(client.ends, 1u);
@@ -635,10 +721,10 @@ TEST_F(AqlprofileTest, SeveralBuffersOfAllRecordedKinds) {
         Client client;
         StreamDriver driver(gpu, aqlprofile::packet_maker(library(), 77));
         driver.start(ring_request(1, client));
-        driver.run_until_produced(500 * kMiB);
+        driver.run_until_produced(kLongRing);
         const auto summary = driver.stop();
         ASSERT_TRUE(summary) << cases << to_string(summary.error());
-        EXPECT_GE(summary->flips, 7u) << "once around all of its swap packets";
+        EXPECT_GE(summary->flips, kLongRing / (64 * kMiB));
         EXPECT_EQ(client.fault, "");
         EXPECT_EQ(client.tokens, gpu.produced());
     }
@@ -694,6 +780,35 @@ TEST_F(AqlprofileTest, FailuresOfSeveralBuffersAreWords) {
     ASSERT_TRUE(summary) << to_string(summary.error());
     EXPECT_EQ(second.fault, "");
     EXPECT_EQ(second.last + 1, gpu.produced()) << "every token from the second start on";
+}
+
+TEST_F(AqlprofileTest, EveryCallOfARingsStartMayFail) {
+    cases_of("r26_");
+    for (std::uint64_t n = 1;; ++n) {
+        StreamGpu gpu(10);
+        bool started = false;
+        {
+            StreamDriver driver(gpu, aqlprofile::packet_maker(library(), 77));
+            Client client;
+            const capture::RunRequest request = ring_request(1, client);
+            capture::SlotPlan plan;
+            plan.add(capture::requirement_of(request));
+            gpu.fail_at = n;
+            started = driver.engine().start(request, plan, 1).has_value();
+            gpu.fail_at = 0;
+            if (!started) {
+                const auto again = driver.engine().start(request, plan, 2);
+                ASSERT_TRUE(again) << n << ": " << to_string(again.error());
+            }
+            EXPECT_TRUE(driver.stop()) << n;
+            EXPECT_EQ(client.ends, 1u) << n;
+        }
+        EXPECT_EQ(gpu.blocks, 0) << n;
+        EXPECT_EQ(gpu.queues, 0) << n;
+        EXPECT_EQ(live(), 0u) << n;
+        if (started) break;
+        ASSERT_LT(n, 100u);
+    }
 }
 
 TEST_F(AqlprofileTest, OneEngineStreams) {

@@ -45,9 +45,9 @@ class AqlprofileTest(support.WavetapTest):
         self.assertTrue(match, result.stdout)
         self.assertGreater(int(match.group(1).replace(',', '')), 100)
 
-    def checked(self, contexts, sets, slots=1, slot_bytes=96 * MIB):
-        """The trace verifies as one of our own packets does; contexts shared the hub's slots and sets
-        of packets; the library was given back all that it had."""
+    def checked(self, contexts, slots=1, ring=1, slot_bytes=96 * MIB):
+        """The trace verifies as one of our own packets does; contexts shared the hub's slots and a set
+        of packets for each ring in them; the library was given back all that it had."""
         self.verified()
         summary = self.summary()
         self.assertEqual(summary['captured'], contexts)
@@ -56,8 +56,10 @@ class AqlprofileTest(support.WavetapTest):
         self.assertLessEqual(agent['output_bytes'], slots * (slot_bytes + 8192))
         self.assertEqual((agent['refused'], agent['deadline_misses']), (0, 0))
         log = self.log()
-        self.assertEqual(log.count(' flags 7 -> 0'), sets)
-        self.assertEqual(log.count(' flags 17 -> 0'), sets * slots)
+        sets = log.count(' flags 7 -> 0')
+        # In dispatch mode the second slot is used if a dispatch comes soon enough.
+        self.assertIn(sets, range(1, slots // ring + 1))
+        self.assertEqual(log.count(' flags 17 -> 0'), sets * ring)
         made = re.findall(r'^created (\d+)$', log, re.M)
         self.assertEqual(sorted(made), sorted(re.findall(r'^deleted (\d+)$', log, re.M)))
         self.assertGreater(len(made), sets, 'markers were made by it, too')
@@ -69,25 +71,25 @@ class Recorded(AqlprofileTest):
             with self.subTest(cases=cases):
                 self.check(self.record('--contexts', '3', *RECORDED, cases=cases,
                                        library=library), 0)
-                self.checked(contexts=3, sets=1)
+                self.checked(contexts=3, slots=2)
                 os.remove(self.path('standin.log'))
 
     def test_every_launch(self):
         self.check(self.record('--every-launch', *RECORDED, program='reduce'), 0)
-        self.checked(contexts=1, sets=1)
+        self.checked(contexts=1, slots=2)
 
     def test_device_mode(self):
         for cases, library in KINDS:
             with self.subTest(cases=cases):
                 self.check(self.record('--mode', 'device', '--contexts', '3', *RECORDED,
                                        cases=cases, library=library), 0)
-                self.checked(contexts=3, sets=1)
+                self.checked(contexts=3)
                 os.remove(self.path('standin.log'))
 
     def test_several_buffers(self):
         self.check(self.record('--buffers', '3', '--contexts', '2', *RECORDED[:-1], '64MiB',
                                cases='r26_'), 0)
-        self.checked(contexts=2, sets=1, slots=3, slot_bytes=64 * MIB)
+        self.checked(contexts=2, slots=3, ring=3, slot_bytes=64 * MIB)
 
     def test_a_context_that_the_library_refuses_is_words_and_the_others_go_on(self):
         result = self.record('--mode', 'device', '--contexts', '2', *RECORDED[:-1], '96MiB,95MiB')
