@@ -83,16 +83,22 @@ hsa_status_t QueueInterceptor::create(hsa_agent_t agent, std::uint32_t size,
     record->callback_data = data;
     hsa_status_t status = hsa_.queue_intercept_create(
         agent, ring, type, on_error, record.get(), private_segment_size, group_segment_size, queue);
-    if (status != HSA_STATUS_SUCCESS)
+    if (status != HSA_STATUS_SUCCESS) {
+        hooks_.queue_not_watched(record->agent);
         return hsa_.queue_create(agent, size, type, callback, data, private_segment_size,
                                  group_segment_size, queue);
+    }
 
     record->ring_packets = (*queue)->size;
     record->out.reserve(16);
     record->back.reserve(DispatchHooks::kBackPackets);
-    for (Progress& progress : record->progress)
-        if (hsa_.signal_create(0, 0, nullptr, &progress.signal) != HSA_STATUS_SUCCESS)
-            progress.signal = {};
+    // Without all of them nobody would know when the ring is full.
+    bool room_known = true;
+    for (Progress& progress : record->progress) {
+        if (hsa_.signal_create(0, 0, nullptr, &progress.signal) == HSA_STATUS_SUCCESS) continue;
+        progress.signal = {};
+        room_known = false;
+    }
     Queue& made = *record;
     {
         // Kept in any case: ROCr has its address for errors.
@@ -100,10 +106,13 @@ hsa_status_t QueueInterceptor::create(hsa_agent_t agent, std::uint32_t size,
         made.note.queue_id = next_queue_++;
         all_.push_back(std::move(record));
     }
-    hooks_.queue_created(made.agent, made.note);
-    status = hsa_.queue_intercept_register(*queue, on_packets, &made);
+    status = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    if (room_known) {
+        hooks_.queue_created(made.agent, made.note);
+        status = hsa_.queue_intercept_register(*queue, on_packets, &made);
+    }
     // Without our handler an intercept queue passes packets on unchanged.
-    if (status != HSA_STATUS_SUCCESS) return HSA_STATUS_SUCCESS;
+    if (status != HSA_STATUS_SUCCESS) hooks_.queue_not_watched(made.agent);
     MutexLock lock(mutex_);
     live_[*queue] = &made;
     return HSA_STATUS_SUCCESS;

@@ -48,6 +48,9 @@ class DispatchHooks {
     virtual ~DispatchHooks() = default;
     /// A queue was made, and nothing was written to it. In the application's thread, no lock held.
     virtual void queue_created(std::uint32_t, QueueNote&) {}
+    /// ROCr refused to make a queue that can be watched, or its handler: none of its dispatches will be
+    /// shown. In the application's thread, no lock held.
+    virtual void queue_not_watched(std::uint32_t) {}
     /// The queue is about to be destroyed: may wait, with a deadline, for packets of the hooks. In the
     /// application's thread, no lock held.
     virtual void queue_ending(std::uint32_t, const QueueNote&) {}

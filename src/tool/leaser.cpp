@@ -37,11 +37,13 @@ bool Leaser::open_agent(Agent& agent) {
     const auto first = recorder_.lease_request(agent.index, 0, unused);
     auto streams = first ? recorder_.hub(agent.index).open_leases(first->context, agent)
                          : Result<capture::LeaseStreams>(first.error());
+    if (!streams) recorder_.error(streams.error());
+    MutexLock lock(agent.mutex);
     if (!streams) {
-        recorder_.error(streams.error());
+        // The next queue tries again, unless that could take as long again.
+        agent.opened = streams.error().code == ErrorCode::kTimeout;
         return false;
     }
-    MutexLock lock(agent.mutex);
     agent.streams = *streams;
     agent.usable = true;
     return true;
@@ -93,6 +95,10 @@ void Leaser::queue_created(std::uint32_t index, rocr::QueueNote& queue) {
     lane->in_use = true;
     agent.lanes.push_back(std::move(lane));
     queue.value = agent.lanes.size();
+}
+
+void Leaser::queue_not_watched(std::uint32_t) {
+    recorder_.warning("a queue could not be watched; its dispatches run untraced");
 }
 
 Leaser::Lane* Leaser::lane_of(Agent& agent, const rocr::QueueNote& queue) {

@@ -41,6 +41,7 @@ class Leaser final : public Tracer {
     }
 
     void queue_created(std::uint32_t agent, rocr::QueueNote& queue) override;
+    void queue_not_watched(std::uint32_t agent) override;
     void queue_ending(std::uint32_t agent, const rocr::QueueNote& queue) override;
     void queue_failed(std::uint32_t agent, const rocr::QueueNote& queue) override;
     void queue_destroyed(std::uint32_t agent, const rocr::QueueNote& queue) override;
@@ -97,7 +98,7 @@ class Leaser final : public Tracer {
         const std::uint32_t index;
         Mutex mutex;
         CondVar changed;
-        bool opened WAVETAP_GUARDED_BY(mutex) = false; ///< asked the hub once
+        bool opened WAVETAP_GUARDED_BY(mutex) = false; ///< asked the hub
         bool usable WAVETAP_GUARDED_BY(mutex) = false;
         bool finished WAVETAP_GUARDED_BY(mutex) = false;   ///< nothing is admitted any more
         bool gates_open WAVETAP_GUARDED_BY(mutex) = false; ///< for good: every lease is let go

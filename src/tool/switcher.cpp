@@ -79,6 +79,10 @@ void Switcher::before_dispatch(std::uint32_t index, rocr::QueueNote& queue,
     post(agent, &Switcher::arm);
 }
 
+void Switcher::queue_not_watched(std::uint32_t) {
+    recorder_.warning("a queue could not be watched; its dispatches begin no window");
+}
+
 void Switcher::queue_destroyed(std::uint32_t index, const rocr::QueueNote& queue) {
     Agent& agent = *agents_[index];
     MutexLock lock(agent.mutex);

@@ -37,6 +37,7 @@ class Switcher final : public Tracer {
     void before_dispatch(std::uint32_t agent, rocr::QueueNote& queue, std::uint64_t kernel_object,
                          std::vector<rocr::Packet>& front,
                          std::vector<rocr::Packet>& back) override;
+    void queue_not_watched(std::uint32_t agent) override;
     void queue_destroyed(std::uint32_t agent, const rocr::QueueNote& queue) override;
 
     /// Ends the run in progress of every agent and lets every waiting queue go. Waits for the hubs

@@ -1,14 +1,22 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-// A tool that keeps ROCr's API table, and a copy of it in which the n-th call of a kind fails. A
-// session that is opened on the copy meets those failures; the application does not.
+// A tool that keeps ROCr's API table, and a copy of it in which the n-th call of a kind fails, or a
+// queue stops to see what is submitted. A session that is opened on the copy meets those failures; the
+// application does not. With WAVETAP_FAULT_INNER=TOOL.so that tool is loaded on the copy, the
+// WAVETAP_FAULT_CALL-th call of kind WAVETAP_FAULT_KIND fails, and the end says what was counted.
 #include "fault_tool.hpp"
 
+#include <dlfcn.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 // Of ROCr 5.2.3, as wavetap::rocr::layout_5_2 has it (its test compares with the installed header).
 namespace {
@@ -46,7 +54,24 @@ template <class Function> Function* amd(std::size_t index) {
 }
 
 enum : std::size_t { kQueueCreate = 7, kQueueDestroy = 9, kSignalCreate = 37, kSignalDestroy = 38 };
-enum : std::size_t { kAllocate = 13, kFree = 14, kCopy = 15, kAllowAccess = 17 };
+enum : std::size_t { kSignalStore = 42 };
+enum : std::size_t { kAsyncHandler = 7, kAllocate = 13, kFree = 14, kCopy = 15, kAllowAccess = 17 };
+enum : std::size_t { kInterceptCreate = 35, kInterceptRegister = 36 };
+
+/// Queues made through the copy.
+struct Queue {
+    hsa_queue_t* queue = nullptr;
+    std::uint64_t agent = 0;
+    bool hung = false; ///< its doorbell is not rung any more
+};
+std::mutex g_queues_mutex;
+std::vector<Queue> g_queues;
+std::vector<unsigned> g_sizes; ///< dwords of the last command buffer of each submission
+std::uint64_t g_hang_agent = 0;
+unsigned g_hang_dwords = 0; ///< 0: none hangs
+std::atomic<unsigned> g_hung{0};
+bool (*g_inner_load)(void*, std::uint64_t, std::uint64_t, const char* const*) = nullptr;
+void (*g_inner_unload)() = nullptr;
 
 void count(FaultKind kind, hsa_status_t status, long step) {
     if (status == HSA_STATUS_SUCCESS) g_balance[kind] += step;
@@ -60,13 +85,63 @@ hsa_status_t queue_create(hsa_agent_t agent, std::uint32_t size, hsa_queue_type3
     const hsa_status_t status = core<decltype(hsa_queue_create)>(kQueueCreate)(
         agent, size, type, callback, data, private_bytes, group_bytes, queue);
     count(kFaultQueueCreate, status, 1);
+    const std::lock_guard lock(g_queues_mutex);
+    if (status == HSA_STATUS_SUCCESS) g_queues.push_back({*queue, agent.handle, false});
     return status;
 }
 hsa_status_t queue_destroy(hsa_queue_t* queue) {
-    if (fails(kFaultQueueDestroy)) return HSA_STATUS_ERROR;
+    // Of those that wavetap made; the application's pass.
+    std::unique_lock lock(g_queues_mutex);
+    const auto is_it = [queue](const Queue& one) { return one.queue == queue; };
+    if (std::any_of(g_queues.begin(), g_queues.end(), is_it) && fails(kFaultQueueDestroy))
+        return HSA_STATUS_ERROR;
+    std::erase_if(g_queues, is_it);
+    lock.unlock();
     const hsa_status_t status = core<decltype(hsa_queue_destroy)>(kQueueDestroy)(queue);
     count(kFaultQueueCreate, status, -1);
     return status;
+}
+/// Whether the GPU is not to see this submission.
+bool withheld(hsa_signal_t signal, hsa_signal_value_t value) {
+    const std::lock_guard lock(g_queues_mutex);
+    for (Queue& queue : g_queues) {
+        if (queue.queue->doorbell_signal.handle != signal.handle) continue;
+        const auto* ring = static_cast<const std::uint32_t(*)[16]>(queue.queue->base_address);
+        const unsigned dwords =
+            ring[static_cast<std::uint64_t>(value) % queue.queue->size][4] & 0xfffff;
+        g_sizes.push_back(dwords);
+        if (queue.agent == g_hang_agent && dwords == g_hang_dwords) {
+            g_hang_dwords = 0;
+            queue.hung = true;
+            ++g_hung;
+        }
+        return queue.hung;
+    }
+    return false;
+}
+void signal_store(hsa_signal_t signal, hsa_signal_value_t value) {
+    if (!withheld(signal, value))
+        core<decltype(hsa_signal_store_screlease)>(kSignalStore)(signal, value);
+}
+hsa_status_t intercept_create(hsa_agent_t agent, std::uint32_t size, hsa_queue_type32_t type,
+                              void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
+                              std::uint32_t private_bytes, std::uint32_t group_bytes,
+                              hsa_queue_t** queue) {
+    if (fails(kFaultInterceptCreate)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    const hsa_status_t status = amd<decltype(hsa_queue_create)>(kInterceptCreate)(
+        agent, size, type, callback, data, private_bytes, group_bytes, queue);
+    count(kFaultQueueCreate, status, 1);
+    return status;
+}
+hsa_status_t intercept_register(hsa_queue_t* queue, void* handler, void* data) {
+    if (fails(kFaultInterceptRegister)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    return amd<hsa_status_t(hsa_queue_t*, void*, void*)>(kInterceptRegister)(queue, handler, data);
+}
+hsa_status_t async_handler(hsa_signal_t signal, hsa_signal_condition_t condition,
+                           hsa_signal_value_t value, hsa_amd_signal_handler handler, void* data) {
+    if (fails(kFaultAsyncHandler)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    return amd<decltype(hsa_amd_signal_async_handler)>(kAsyncHandler)(signal, condition, value,
+                                                                      handler, data);
 }
 hsa_status_t signal_create(hsa_signal_value_t value, std::uint32_t consumers,
                            const hsa_agent_t* agents, hsa_signal_t* signal) {
@@ -133,8 +208,29 @@ __attribute__((visibility("default"))) long fault_balance(int kind) {
     return g_balance[kind];
 }
 
-__attribute__((visibility("default"))) bool OnLoad(void* table, std::uint64_t, std::uint64_t,
-                                                   const char* const*) {
+/// The next submission of that agent whose last command buffer has so many dwords never reaches the
+/// GPU, nor does any later one of the same queue.
+__attribute__((visibility("default"))) void fault_hang_on(std::uint64_t agent, unsigned dwords) {
+    const std::lock_guard lock(g_queues_mutex);
+    g_hang_agent = agent;
+    g_hang_dwords = dwords;
+    g_hung = 0;
+}
+__attribute__((visibility("default"))) unsigned fault_hung() {
+    return g_hung;
+}
+/// Sizes of the submissions since the last call; returns how many there were.
+__attribute__((visibility("default"))) unsigned fault_take_sizes(unsigned* sizes, unsigned most) {
+    const std::lock_guard lock(g_queues_mutex);
+    const auto all = static_cast<unsigned>(g_sizes.size());
+    for (unsigned i = 0; i < all && i < most; ++i)
+        sizes[i] = g_sizes[i];
+    g_sizes.clear();
+    return all;
+}
+
+__attribute__((visibility("default"))) bool OnLoad(void* table, std::uint64_t version,
+                                                   std::uint64_t failed, const char* const* names) {
     std::memcpy(&g_root, table, kRootBytes);
     std::memcpy(&g_core, g_root.core, kHeaderBytes + kCoreEntries * sizeof(void*));
     std::memcpy(&g_amd, g_root.amd, kHeaderBytes + kAmdEntries * sizeof(void*));
@@ -144,14 +240,42 @@ __attribute__((visibility("default"))) bool OnLoad(void* table, std::uint64_t, s
     g_own_core.functions[kQueueDestroy] = entry(queue_destroy);
     g_own_core.functions[kSignalCreate] = entry(signal_create);
     g_own_core.functions[kSignalDestroy] = entry(signal_destroy);
+    g_own_core.functions[kSignalStore] = entry(signal_store);
+    g_own_amd.functions[kInterceptCreate] = entry(intercept_create);
+    g_own_amd.functions[kInterceptRegister] = entry(intercept_register);
+    g_own_amd.functions[kAsyncHandler] = entry(async_handler);
     g_own_amd.functions[kAllocate] = entry(allocate);
     g_own_amd.functions[kFree] = entry(release);
     g_own_amd.functions[kCopy] = entry(copy);
     g_own_amd.functions[kAllowAccess] = entry(allow_access);
+    Table* const application = g_root.core;
     g_root.core = &g_own_core;
     g_root.amd = &g_own_amd;
+    const char* inner = std::getenv("WAVETAP_FAULT_INNER");
+    if (inner == nullptr) return true;
+    void* library = dlopen(inner, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return false;
+    g_inner_load = reinterpret_cast<decltype(g_inner_load)>(dlsym(library, "OnLoad"));
+    g_inner_unload = reinterpret_cast<decltype(g_inner_unload)>(dlsym(library, "OnUnload"));
+    const Table before = g_own_core;
+    if (!g_inner_load(&g_root, version, failed, names)) return false;
+    // What the tool replaced is for the application.
+    for (std::size_t i = 0; i < kCoreEntries; ++i)
+        if (g_own_core.functions[i] != before.functions[i])
+            application->functions[i] = g_own_core.functions[i];
+    const char* kind = std::getenv("WAVETAP_FAULT_KIND");
+    const char* call = std::getenv("WAVETAP_FAULT_CALL");
+    if (kind != nullptr && call != nullptr)
+        fault_at(std::atoi(kind), static_cast<unsigned>(std::atoi(call)));
     return true;
 }
-__attribute__((visibility("default"))) void OnUnload() {}
+__attribute__((visibility("default"))) void OnUnload() {
+    if (g_inner_unload == nullptr) return;
+    g_inner_unload();
+    std::printf("fault_tool: calls %u, left: %ld queues, %ld signals, %ld blocks\n", g_calls.load(),
+                g_balance[kFaultQueueCreate].load(), g_balance[kFaultSignalCreate].load(),
+                g_balance[kFaultAllocate].load());
+    (void)std::fflush(stdout);
+}
 
 } // extern "C"

@@ -12,5 +12,9 @@ enum FaultKind {
     kFaultQueueDestroy,
     kFaultSignalDestroy,
     kFaultFree,
+    kFaultSessionKinds, ///< those above are what a session of the C interface calls
+    kFaultInterceptCreate = kFaultSessionKinds,
+    kFaultInterceptRegister,
+    kFaultAsyncHandler,
     kFaultKinds
 };

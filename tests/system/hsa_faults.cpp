@@ -17,9 +17,9 @@
 
 namespace {
 
-constexpr const char* kNames[kFaultKinds] = {"queue_create",   "signal_create", "memory_allocate",
-                                             "allow_access",   "memory_copy",   "queue_destroy",
-                                             "signal_destroy", "memory_free"};
+constexpr const char* kNames[kFaultSessionKinds] = {
+    "queue_create", "signal_create", "memory_allocate", "allow_access",
+    "memory_copy",  "queue_destroy", "signal_destroy",  "memory_free"};
 constexpr unsigned kMostCalls = 500; ///< of one kind in a life of a session
 
 int g_failed = 0;
@@ -59,8 +59,8 @@ bool fine(wavetap_status status, int& statuses) {
 /// A life of a session with the n-th call of `kind` failing. Returns whether that call was made.
 bool life(const Faults& faults, int kind, unsigned n) {
     const char* name = kNames[kind];
-    long before[kFaultKinds];
-    for (int i = 0; i < kFaultKinds; ++i)
+    long before[kFaultSessionKinds];
+    for (int i = 0; i < kFaultSessionKinds; ++i)
         before[i] = faults.balance(i);
     int statuses = 0;
     Counts counts[2];
@@ -116,7 +116,7 @@ bool life(const Faults& faults, int kind, unsigned n) {
     EXPECT(fine(status, statuses), "close: %d %s", status, wavetap_last_error());
     const bool reached_late = late && faults.calls() >= n;
     faults.at(-1, 0);
-    for (int i = 0; i < kFaultKinds; ++i) {
+    for (int i = 0; i < kFaultSessionKinds; ++i) {
         // A call that fails to give back keeps its own thing, and a queue that stays keeps what the
         // GPU could still use.
         if (gives_back && (reached || reached_late)) continue;
@@ -191,7 +191,7 @@ int main(int argc, char** argv) {
     faults.calls = reinterpret_cast<unsigned (*)()>(dlsym(tool, "fault_calls"));
     faults.balance = reinterpret_cast<long (*)(int)>(dlsym(tool, "fault_balance"));
     attach_early(early_session, faults.table(), early, early_counts);
-    for (int kind = 0; kind < kFaultKinds; ++kind) {
+    for (int kind = 0; kind < kFaultSessionKinds; ++kind) {
         unsigned n = 1;
         while (n < kMostCalls && life(faults, kind, n))
             ++n;
