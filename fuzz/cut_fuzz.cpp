@@ -5,7 +5,6 @@
 #include "fuzz/check.hpp"
 
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 // The first byte chooses the header, two more where to cut, the rest is the stream. What a scan finds
@@ -82,13 +81,8 @@ void decode_cut(const Result<decode::Cut>& cut, const std::vector<std::byte>& by
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static constexpr std::uint64_t kHeaders[] = {0x00000000000FC011, 0x0000000000000091,
-                                                 0x0000000000000111, 0x0000000068900191,
-                                                 0x0913100868700211, 0x0800000000000291};
     if (size < 3) return 0;
-    std::vector<std::byte> bytes(8 + size - 3);
-    std::memcpy(bytes.data(), &kHeaders[data[0] % 6], 8);
-    if (size > 3) std::memcpy(bytes.data() + 8, data + 3, size - 3);
+    const std::vector<std::byte> bytes = fuzz::stream_of(data[0], {data + 3, size - 3});
 
     const auto records = decode::decode_blob(bytes, {});
     const auto scan = decode::scan_blob(bytes, {});

@@ -3,11 +3,9 @@
 #include "fuzz/check.hpp"
 #include "report/foreign.hpp"
 #include "store/trace_folder.hpp"
-
-#include <unistd.h>
+#include "tests/support/temp_folder.hpp"
 
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -24,26 +22,10 @@ using namespace wavetap;
 using fuzz::check;
 
 /// One folder for the whole run, removed at its end.
-class Root {
-  public:
-    Root() {
-        std::string name = (fs::temp_directory_path() / "wavetap_folder_fuzz_XXXXXX").string();
-        check(mkdtemp(name.data()) != nullptr);
-        path_ = name;
-    }
-    ~Root() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    const fs::path& path() const { return path_; }
-
-  private:
-    fs::path path_;
-};
-
 const fs::path& root() {
-    static const Root folder;
-    return folder.path();
+    static const test::TempFolder folder;
+    static const fs::path path = folder.path();
+    return path;
 }
 
 void write(const fs::path& path, std::string_view text) {

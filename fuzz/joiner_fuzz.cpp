@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -138,13 +137,8 @@ Outcome in_pieces(std::span<const std::byte> bytes, const decode::StreamOptions&
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static constexpr std::uint64_t kHeaders[] = {0x00000000000FC011, 0x0000000000000091,
-                                                 0x0000000000000111, 0x0000000068900191,
-                                                 0x0913100868700211, 0x0800000000000291};
     if (size < 2) return 0;
-    std::vector<std::byte> bytes(8 + size - 2);
-    std::memcpy(bytes.data(), &kHeaders[data[0] % 6], 8);
-    if (size > 2) std::memcpy(bytes.data() + 8, data + 2, size - 2);
+    const std::vector<std::byte> bytes = fuzz::stream_of(data[0], {data + 2, size - 2});
     decode::StreamOptions options;
     options.insert_barrier_waits = (data[0] & 0x80) != 0;
     const Outcome want = whole(bytes, options);

@@ -158,11 +158,15 @@ bool is_extended(TokenType type) {
     return type == TokenType::kWaveStartExt || type == TokenType::kExtension;
 }
 
+struct Joined {
+    std::uint64_t bits = 0; ///< of the chunk, where the next token begins
+    bool extends = false;   ///< bytes of the next chunk may belong to the last token
+};
+
 /// The tokens that the chunk before left half, and those that may belong to its last one, read from
-/// a copy of both ends. Returns the bit of the chunk where the next token begins; nothing if the
-/// chunk is too short to end the token: then `state` holds both.
-std::optional<std::uint64_t> join(ScanState& state, StreamScanner& scanner,
-                                  std::span<const std::byte> chunk) {
+/// a copy of both ends. Nothing if the chunk is too short to end the token: then `state` holds both.
+std::optional<Joined> join(ScanState& state, StreamScanner& scanner,
+                           std::span<const std::byte> chunk) {
     constexpr std::size_t kHead = 64;
     std::vector<std::byte> joint(state.rest.begin(), state.rest.begin() + state.rest_bytes);
     const auto head = static_cast<std::ptrdiff_t>(std::min(kHead, chunk.size()));
@@ -180,8 +184,18 @@ std::optional<std::uint64_t> join(ScanState& state, StreamScanner& scanner,
             static_cast<std::uint8_t>(next > seam ? next - seam - token.offset_bits : 0);
         scanner.take(token, chunk);
     }
-    if (next >= seam) return next - seam;
-    if (joint.size() > state.rest.size()) return 0; // cannot be: no token is that long
+    if (next >= seam) {
+        // Any number of bytes may extend a token: the rest of them in the chunk itself.
+        Joined joined{next - seam, extends};
+        sqtt::TokenReader more(state.header.generation, chunk, joined.bits, extends);
+        for (Token token; joined.extends && more.next(token);) {
+            joined = {token.offset_bits + token.size_bits,
+                      is_extended(token.type) && has_extensions(state)};
+            scanner.take(token, chunk);
+        }
+        return joined;
+    }
+    if (joint.size() > state.rest.size()) return Joined{}; // cannot be: no token is that long
     std::copy(joint.begin(), joint.end(), state.rest.begin());
     state.rest_bytes = static_cast<std::uint8_t>(joint.size());
     return std::nullopt;
@@ -197,12 +211,13 @@ void scan_chunk(ScanState& state, std::span<const std::byte> chunk, bool has_hea
                 RecordSink& sink) {
     StreamScanner scanner(state, {}, sink);
     std::uint64_t start = first_token(state, has_header);
+    bool extends = false;
     if (!has_header && (state.rest_bytes != 0 || state.after_extended_start)) {
         const auto joined = join(state, scanner, chunk);
         if (!joined) return pass_chunk(state, chunk.size());
-        start = *joined;
+        start = joined->bits;
+        extends = joined->extends;
     }
-    bool extends = false;
     std::uint64_t last_end = start;
     const WalkEnd end = walk(state.header.generation, chunk, start, [&](const Token& token) {
         extends = is_extended(token.type);
@@ -228,7 +243,7 @@ std::uint64_t scan_chunk_until(ScanState& state, std::span<const std::byte> chun
     if (!has_header && (state.rest_bytes != 0 || state.after_extended_start)) {
         const auto joined = join(state, scanner, chunk);
         if (!joined) return chunk.size() * 8;
-        last_end = *joined;
+        last_end = joined->bits;
     }
     constexpr std::uint64_t kLongestToken = 16;
     const std::size_t prefix = std::min<std::uint64_t>(chunk.size(), stop_bits / 8 + kLongestToken);

@@ -179,6 +179,32 @@ TEST(Scan, ResetsWhoseTimestampIsInTheNextChunkKeepTheClock) {
     EXPECT_GT(open_resets, 100U);
 }
 
+// Bytes that extend a token may be many, and lie in several chunks (found by cut_fuzz).
+TEST(Scan, RunsOfExtensionBytesMayLieAcrossChunks) {
+    for (const sqtt::Generation generation :
+         {sqtt::Generation::kGfx12, sqtt::Generation::kGfx1250}) {
+        test::Stream stream(generation);
+        EXPECT_TRUE(stream.rdna().event(stream.next_clock(), 7));
+        test::Bytes bytes = stream.bytes();
+        for (const unsigned byte : {0x1CU, 0U, 0U, 0U, 0U}) // a wave start that may be extended
+            bytes.push_back(static_cast<std::byte>(byte));
+        // What each of them would be if it stood alone takes several bytes.
+        for (unsigned i = 0; i < 200; ++i)
+            bytes.push_back(static_cast<std::byte>(i % 2 == 0 ? 0x49 : 0xFF));
+        test::Stream behind(generation);
+        EXPECT_TRUE(behind.rdna().event(behind.next_clock(), 9));
+        const test::Bytes tail = behind.bytes();
+        bytes.insert(bytes.end(), tail.begin() + 8, tail.end());
+        const ChunkScan whole = scan_in_chunks(bytes, {bytes.size()});
+        ASSERT_EQ(whole.found.lines.size(), 2U);
+        for (std::size_t middle = 8; middle < bytes.size(); ++middle) {
+            SCOPED_TRACE(middle);
+            for (const std::size_t rest : {std::size_t{1}, std::size_t{7}, bytes.size()})
+                expect_same(scan_in_chunks(bytes, {middle, rest}), whole);
+        }
+    }
+}
+
 // The timestamp of a reset is looked for over 64 KiB: in one chunk, in several, and by the decoder.
 TEST(Scan, LooksAsFarForATimestampAsTheDecoder) {
     for (const std::size_t between : {65'526UL, 65'528UL, 65'530UL, 65'600UL}) {
