@@ -6,6 +6,7 @@ on damaged copies of the trace. usage: trace_test.py WAVETAP EXAMPLES"""
 import glob
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -194,6 +195,99 @@ class Damaged(TraceTest):
         self.check(self.call('decode', att, '--code', att), 2, os.path.basename(att))
         os.mkfifo(self.path('pipe'))
         self.check(self.call('decode', 'pipe'), 2, 'not a regular file (pipe)')
+
+
+class Streamed(support.WavetapTest):
+    """A trace with several buffers, which pauses: engines have segments of several chunks."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.kept = tempfile.mkdtemp(prefix='wavetap-trace-')
+        cls.addClassCleanup(shutil.rmtree, cls.kept)
+        cls.recorded = subprocess.run(
+            [cls.wavetap, 'record', *SOFT, '--mode', 'device', '--buffers', '3', '--buffer', '1MiB',
+             '--se', '0xff', '--stream-engines', '-o', cls.kept + '/trace', '--', EXAMPLES + '/matmul'],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=support.LIMIT_SECONDS)
+
+    def setUp(self):
+        super().setUp()
+        self.assertEqual(self.recorded.returncode, 0, self.recorded.stdout + self.recorded.stderr)
+        os.symlink(self.kept + '/trace', self.path('trace'))
+
+    def segments(self):
+        """(engine, number of the segment) -> files, as the manifest tells them."""
+        found, ended = {}, {}
+        with open(glob.glob(self.path('trace/proc-*/manifest.jsonl'))[0], encoding='utf-8') as file:
+            for line in map(json.loads, file):
+                if line['type'] != 'chunk':
+                    continue
+                engine = line['se']
+                found.setdefault((engine, ended.get(engine, 0)), []).append(line['file'])
+                ended[engine] = ended.get(engine, 0) + (1 if line['end'] else 0)
+        return found
+
+    def blobs(self, folder):
+        """What `decode --insts` says of each blob: rows without the file's name."""
+        result = self.call('decode', folder, '--insts', '--json')
+        self.check(result, 0)
+        blobs = []
+        for line in map(json.loads, result.stdout.splitlines()):
+            if line['type'] == 'blob':
+                blobs.append([])
+                del line['file']
+            blobs[-1].append(line)
+        return blobs
+
+    def test_there_are_segments_of_several_chunks(self):
+        segments = self.segments()
+        self.assertEqual({engine for engine, _ in segments}, set(range(8)))
+        # How often the trace pauses depends on how fast the machine takes the chunks away.
+        print(len(segments), 'segments of', sum(len(files) for files in segments.values()), 'chunks')
+        self.assertTrue(any(len(files) > 2 for files in segments.values()))
+        blobs = self.blobs('trace')
+        self.assertEqual(len(blobs), len(segments))
+        self.assertGreater(sum(line['type'] == 'instruction' for blob in blobs for line in blob), 1000)
+
+    def test_att_folder_reads_back_to_the_same_records(self):
+        self.check(self.call('export', 'trace', '--to', 'att', '-o', 'raw'), 0)
+        process = glob.glob(self.path('trace/proc-*'))[0]
+        joined = []
+        for files in self.segments().values():
+            joined.append(b''.join(pathlib.Path(process, name).read_bytes() for name in files))
+        written = [path.read_bytes() for path in pathlib.Path(self.path('raw')).glob('*.att')]
+        self.assertTrue(sorted(written) == sorted(joined), 'the bytes of the segments differ')
+        want = sorted(json.dumps(blob) for blob in self.blobs('trace'))
+        got = sorted(json.dumps(blob) for blob in self.blobs('raw'))
+        self.assertTrue(got == want, 'the records differ')  # their difference would be megabytes
+
+    def test_rcv_folders_hold_the_waves_of_the_source(self):
+        result = self.call('export', 'trace', '--to', 'rcv', '-o', 'ui')
+        self.check(result, 0)
+        folders = glob.glob(self.path('ui/ui_output_*'))
+        segments = self.segments()
+        self.assertEqual(len(folders), 1 + max(number for _, number in segments))
+        got = []
+        for folder in folders:
+            def read(name, at=folder):
+                with open(os.path.join(at, name), encoding='utf-8') as file:
+                    return json.load(file)
+            lines = {row[2]: row for row in read('code.json')['code']}
+            for name in (os.path.basename(path) for path in glob.glob(folder + '/se*_wv*.json')):
+                wave = read(name)['wave']
+                got.append([wave['begin'], wave['end'], wave['cu'], wave['simd'], wave['slot'],
+                            [[time, duration, lines[line][4], lines[line][5]]
+                             for time, _, _, duration, line in wave['instructions']]])
+        want = []
+        for blob in self.blobs('trace'):
+            for line in blob:
+                if line['type'] == 'wave':
+                    want.append([line['start'], line['end'], line['cu'], line['simd'], line['slot'], []])
+                elif line['type'] == 'instruction':
+                    want[-1][5].append([line['time'], line['duration'], line['code_object'],
+                                        line['elf_address']])
+        self.assertGreater(len(want), 10)
+        self.assertTrue(any(row[2] != 0 for wave in want for row in wave[5]), 'no known code')
+        self.assertTrue(sorted(got) == sorted(want), 'waves or their instructions differ')
 
 
 if __name__ == '__main__':
