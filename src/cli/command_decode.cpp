@@ -30,6 +30,7 @@ constexpr const char* kFooter = R"(Examples:
   wavetap decode trace --waves --json > waves.jsonl
   wavetap decode se0.att --scan                             dispatches and events, the quick way
   wavetap decode se0.att --cut dispatch:0 -o first.att      one dispatch as a trace of its own
+Records come as the trace is read, half a MiB at a time; within that they are in order of time.
 --json writes one object a line. --base is the address in memory of ELF address 0.)";
 
 struct Options {
@@ -50,7 +51,7 @@ struct Options {
 
 struct Input {
     std::string label; ///< what a user calls it
-    std::vector<std::byte> bytes;
+    store::PieceReader reader;
     decode::Options options;
     const store::ProcessTrace* process = nullptr; ///< null for one file
 };
@@ -60,19 +61,26 @@ Error at_input(Error error, const Input& input) {
     return error;
 }
 
-Result<void> show_scan(const Options& options, const Input& input, bool with_label) {
-    const auto scan = decode::scan_blob(input.bytes, {input.options.objects, std::nullopt});
+void print_line(const nlohmann::ordered_json& line) {
+    fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+Result<void> show_scan(const Options& options, Input& input, bool with_label) {
+    std::vector<std::byte> bytes;
+    while (!input.reader.at_end()) {
+        WAVETAP_TRY(const auto piece, input.reader.next());
+        bytes.insert(bytes.end(), piece.begin(), piece.end());
+    }
+    const auto scan = decode::scan_blob(bytes, {input.options.objects, std::nullopt});
     if (!scan) return at_input(scan.error(), input);
     if (options.json) {
-        const nlohmann::ordered_json line = {{"type", "blob"},
-                                             {"format", "wavetap-scan"},
-                                             {"version", 1},
-                                             {"file", input.label},
-                                             {"dispatches", scan->dispatches.size()},
-                                             {"events", scan->events.size()},
-                                             {"last_time", scan->last_time}};
-        fmt::print("{}\n",
-                   line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+        print_line({{"type", "blob"},
+                    {"format", "wavetap-scan"},
+                    {"version", 1},
+                    {"file", input.label},
+                    {"dispatches", scan->dispatches.size()},
+                    {"events", scan->events.size()},
+                    {"last_time", scan->last_time}});
     } else if (with_label) {
         fmt::print("== {}\n", input.label);
     }
@@ -82,11 +90,13 @@ Result<void> show_scan(const Options& options, const Input& input, bool with_lab
 
 Result<void> cut_file(const Options& options) {
     WAVETAP_TRY(const CutWish wish, parse_cut(options.cut));
-    Input input;
-    input.label = options.input;
-    WAVETAP_TRY(input.bytes, store::read_file(options.input));
-    const auto cut = write_cut(wish, input.bytes, options.output);
-    if (!cut) return cut.error().where.empty() ? at_input(cut.error(), input) : cut.error();
+    WAVETAP_TRY(const std::vector<std::byte> bytes, store::read_file(options.input));
+    const auto cut = write_cut(wish, bytes, options.output);
+    if (!cut) {
+        Error error = cut.error();
+        if (error.where.empty()) error.where = options.input;
+        return error;
+    }
     if (options.json)
         fmt::print("{}\n", nlohmann::ordered_json{{"format", "wavetap-cut"},
                                                   {"version", 1},
@@ -102,45 +112,91 @@ Result<void> cut_file(const Options& options) {
     return {};
 }
 
-using Decoded = std::optional<Result<decode::BlobRecords>>;
+/// Decodes the next piece; true if it was the last one.
+Result<bool> step(Input& input, decode::PieceDecoder& decoder) {
+    WAVETAP_TRY(const auto piece, input.reader.next());
+    if (const auto fed = decoder.feed(piece); !fed) return at_input(fed.error(), input);
+    if (!input.reader.at_end()) return false;
+    if (const auto ended = decoder.finish(); !ended) return at_input(ended.error(), input);
+    return true;
+}
 
-/// Prints one blob; the label is a line of its own where there are several.
-Result<void> show(const Options& options, const Input& input, const Decoded& decoded,
-                  report::CodeTable& table, bool with_label) {
+/// One line that says what is in a blob, which is known when it was decoded whole.
+Result<void> print_blob_line(Input& input) {
+    decode::Options options = input.options;
+    options.want_events = false;
+    options.want_instructions = false; // counted all the same
+    decode::PieceDecoder decoder(options);
+    std::uint64_t waves = 0;
+    for (bool done = false; !done;) {
+        WAVETAP_TRY(done, step(input, decoder));
+        waves += decoder.records().waves.size();
+        decoder.drop();
+    }
+    const decode::BlobRecords& records = decoder.records();
+    print_line({{"type", "blob"},
+                {"format", "wavetap-decode"},
+                {"version", 1},
+                {"file", input.label},
+                {"generation", records.generation},
+                {"header", records.header},
+                {"tokens", records.tokens_total},
+                {"first_time", records.first_time},
+                {"last_time", records.last_time},
+                {"waves", waves},
+                {"instructions", records.instructions}});
+    input.reader.rewind();
+    return {};
+}
+
+/// A small blob has no work for many.
+unsigned useful_threads(const Options& options, const Input& input) {
+    constexpr std::uint64_t kWorthAThread = 64 * 1024;
+    return static_cast<unsigned>(std::min<std::uint64_t>(thread_count(options.threads),
+                                                         input.reader.bytes() / kWorthAThread + 1));
+}
+
+Result<void> show_golden(Input& input) {
+    decode::PieceDecoder decoder(input.options);
+    for (bool done = false; !done;) {
+        WAVETAP_TRY(done, step(input, decoder));
+    }
+    const std::string name = std::filesystem::path(input.label).filename().string();
+    fmt::print("{}\n", decode::golden_json(decoder.records(), {name, -1, input.reader.bytes()}));
+    return {};
+}
+
+/// Prints one blob piece by piece, so that none is whole in memory; the label is a line of its own
+/// where there are several.
+Result<void> show(const Options& options, Input& input, report::CodeTable& table, bool with_label) {
     if (options.scan) return show_scan(options, input, with_label);
-    const Result<decode::BlobRecords>& records = *decoded;
-    if (!records) return at_input(records.error(), input);
-    if (options.golden) {
-        const std::string name = std::filesystem::path(input.label).filename().string();
-        fmt::print("{}\n", decode::golden_json(*records, {name, -1, input.bytes.size()}));
-        return {};
-    }
-    if (options.json) {
-        const nlohmann::ordered_json line = {{"type", "blob"},
-                                             {"format", "wavetap-decode"},
-                                             {"version", 1},
-                                             {"file", input.label},
-                                             {"generation", records->generation},
-                                             {"header", records->header},
-                                             {"tokens", records->tokens_total},
-                                             {"first_time", records->first_time},
-                                             {"last_time", records->last_time},
-                                             {"waves", records->waves.size()},
-                                             {"instructions", records->instructions}};
-        fmt::print("{}\n",
-                   line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-    } else if (with_label) {
-        fmt::print("== {}\n", input.label);
-    }
+    if (options.golden) return show_golden(input);
+    if (options.json) WAVETAP_CHECK_OK(print_blob_line(input));
+    const DecodeView view = options.view();
+    input.options.want_events = view == DecodeView::kEvents;
+    decode::PieceDecoder decoder(input.options);
     InstructionTexts texts(table, input.process);
-    print_view(options.view(), options.json, *records, input.bytes, texts);
+    ViewPrinter printer(view, options.json, texts);
+    bool begun = false;
+    for (bool done = false; !done;) {
+        WAVETAP_TRY(done, step(input, decoder));
+        if (!begun) {
+            if (!options.json && with_label) fmt::print("== {}\n", input.label);
+            printer.begin();
+        }
+        begun = true;
+        printer.part(decoder.records());
+        decoder.drop();
+    }
+    if (view == DecodeView::kTokens)
+        WAVETAP_CHECK_OK(print_tokens(input.reader, decoder.records().used_bytes, options.json));
+    printer.end(decoder.records());
     return {};
 }
 
 Result<void> decode_file(const Options& options) {
-    Input input;
-    input.label = options.input;
-    WAVETAP_TRY(input.bytes, store::read_file(options.input));
+    WAVETAP_TRY(store::PieceReader reader, store::PieceReader::open(options.input));
+    Input input{options.input, std::move(reader), {}};
     report::CodeTable table;
     if (!options.code.empty()) {
         WAVETAP_TRY(code::CodeObject object, code::CodeObject::load(options.code));
@@ -152,10 +208,8 @@ Result<void> decode_file(const Options& options) {
         input.options.gfx = table.object(number).gfx();
         input.options.objects.push_back({&table.object(number), base, 0});
     }
-    input.options.threads = options.threads;
-    Decoded decoded;
-    if (!options.scan) decoded.emplace(decode::decode_blob(input.bytes, input.options));
-    return show(options, input, decoded, table, false);
+    input.options.threads = useful_threads(options, input);
+    return show(options, input, table, false);
 }
 
 /// The blobs of a run: the segments of each engine, joined.
@@ -166,34 +220,12 @@ Result<std::vector<Input>> blobs_of(const store::ProcessTrace& process, const st
     std::vector<Input> inputs;
     for (const std::uint32_t se : engines) {
         for (const store::Segment& segment : store::segments_of(run, se)) {
-            Input input;
-            input.label = process.dir + "/" + segment.front()->file;
-            WAVETAP_TRY(input.bytes, store::read_segment(process, segment));
-            inputs.push_back(std::move(input));
+            WAVETAP_TRY(store::PieceReader reader, store::PieceReader::open(process, segment));
+            inputs.push_back(
+                {process.dir + "/" + segment.front()->file, std::move(reader), {}, &process});
         }
     }
     return inputs;
-}
-
-/// Decodes as many side by side as the pool has threads, and prints them in order.
-Result<void> show_all(const Options& options, std::vector<Input>& inputs, report::CodeTable& table,
-                      TaskPool& pool) {
-    for (std::size_t first = 0; first < inputs.size(); first += pool.threads()) {
-        const std::size_t count = std::min<std::size_t>(pool.threads(), inputs.size() - first);
-        std::vector<Decoded> decoded(count);
-        if (!options.scan)
-            pool.for_each(count, [&](std::size_t i) {
-                Input& input = inputs[first + i];
-                input.options.threads = std::max(1U, pool.threads() / static_cast<unsigned>(count));
-                decoded[i].emplace(decode::decode_blob(input.bytes, input.options));
-            });
-        for (std::size_t i = 0; i < count; ++i) {
-            WAVETAP_CHECK_OK(show(options, inputs[first + i], decoded[i], table, true));
-            decoded[i].reset();
-            inputs[first + i].bytes = {};
-        }
-    }
-    return {};
 }
 
 const store::AgentInfo* agent_of(const store::ProcessTrace& process, const store::Run& run) {
@@ -209,19 +241,19 @@ const store::AgentInfo* agent_of(const store::ProcessTrace& process, const store
 Result<void> decode_folder(const Options& options) {
     WAVETAP_TRY(const store::TraceFolder folder, open_one(options.input));
     report::CodeTable table;
-    TaskPool pool(thread_count(options.threads));
     for (const store::ProcessTrace& process : folder.processes) {
         table.add(process);
         for (const store::Run& run : process.runs) {
             const store::AgentInfo* agent = agent_of(process, run); // the reader has checked it
             WAVETAP_TRY(std::vector<Input> inputs, blobs_of(process, run));
             for (Input& input : inputs) {
-                input.process = &process;
-                if (agent == nullptr) continue;
-                input.options.gfx = agent->name;
-                input.options.objects = table.loaded(process, agent->index);
+                if (agent != nullptr) {
+                    input.options.gfx = agent->name;
+                    input.options.objects = table.loaded(process, agent->index);
+                }
+                input.options.threads = useful_threads(options, input);
+                WAVETAP_CHECK_OK(show(options, input, table, true));
             }
-            WAVETAP_CHECK_OK(show_all(options, inputs, table, pool));
         }
     }
     for (const std::string& problem : table.problems())

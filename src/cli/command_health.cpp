@@ -21,13 +21,14 @@ constexpr const char* kFooter = R"(Examples:
 struct Options {
     std::vector<std::string> dirs;
     bool strict = false;
+    unsigned threads = 0;
     JsonOption json;
 };
 
 Result<int> health(const Options& options) {
     WAVETAP_TRY(const std::vector<store::TraceFolder> folders, open_folders(options.dirs));
     report::CodeTable code;
-    WAVETAP_TRY(const report::Health health, report::find_health(folders, code));
+    WAVETAP_TRY(const report::Health health, report::find_health(folders, code, options.threads));
     if (!options.json.on_stdout()) fmt::print("{}", report::to_text(health));
     if (options.json.wanted()) WAVETAP_CHECK_OK(write_json(options.json, report::to_json(health)));
     return options.strict && !health.good ? kNo : kGood;
@@ -41,6 +42,7 @@ void add_health(CLI::App& app, Session& session) {
     const auto options = std::make_shared<Options>();
     command->add_option("DIR", options->dirs, "trace folders (default: the newest wavetap-*/)");
     command->add_flag("--strict", options->strict, "exit code 1 if anything is missing");
+    add_threads_option(*command, options->threads);
     add_json_option(*command, options->json);
     command->footer(kFooter);
     command->callback([options, &session] {

@@ -31,8 +31,8 @@ Result<void> report(const Options& options) {
     WAVETAP_TRY(const report::View view, report::parse_view(options.by));
     WAVETAP_TRY(const std::vector<store::TraceFolder> folders, open_folders(options.dirs));
     report::CodeTable code;
-    WAVETAP_TRY(const report::HotSpots spots,
-                report::find_hot_spots(folders, code, options.threads));
+    WAVETAP_TRY(const report::HotSpots spots, report::find_hot_spots(folders, code, options.threads,
+                                                                     view == report::View::kWave));
     if (!options.json.on_stdout()) fmt::print("{}", report::to_text(spots, view, options.rows));
     if (options.json.wanted())
         WAVETAP_CHECK_OK(write_json(options.json, report::to_json(spots, view)));

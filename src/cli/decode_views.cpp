@@ -3,6 +3,7 @@
 #include "cli/decode_views.hpp"
 
 #include "base/units.hpp"
+#include "decode/stream.hpp"
 #include "sqtt/header.hpp"
 #include "sqtt/reader.hpp"
 
@@ -10,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstring>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -25,12 +26,6 @@ void print_line(const ordered_json& object) {
 }
 
 // ---- tokens
-
-std::uint64_t first_eight(std::span<const std::byte> bytes) {
-    std::uint64_t raw = 0;
-    std::memcpy(&raw, bytes.data(), std::min<std::size_t>(bytes.size(), sizeof raw));
-    return raw;
-}
 
 void print_token(const sqtt::Token& token, sqtt::Generation generation, bool json) {
     const sqtt::TokenRow* row = sqtt::find_row(generation, token.type);
@@ -57,18 +52,6 @@ void print_token(const sqtt::Token& token, sqtt::Generation generation, bool jso
         fmt::print("{:>10}.{} {:<8} +{:<6}{}\n", token.offset_bits / 8, token.offset_bits % 8, name,
                    token.delta, words);
     }
-}
-
-/// Up to the zero padding of the end.
-void print_tokens(const decode::BlobRecords& records, std::span<const std::byte> bytes, bool json) {
-    const Result<sqtt::Header> header = sqtt::parse_header(first_eight(bytes));
-    if (!header) return; // decode_blob() has said so
-    const bool gfx9 = header->generation == sqtt::Generation::kGfx9;
-    bytes = bytes.first(std::min<std::size_t>(bytes.size(), records.used_bytes));
-    sqtt::TokenReader reader(header->generation, bytes, gfx9 ? 64 : 0);
-    sqtt::Token token;
-    while (reader.next(token))
-        print_token(token, header->generation, json);
 }
 
 // ---- events: everything that belongs to no single wave, by time
@@ -187,9 +170,6 @@ void print_wave(const decode::WaveRecord& wave, InstructionTexts& texts) {
 }
 
 void print_waves(const decode::BlobRecords& records, bool json, InstructionTexts& texts) {
-    if (!json)
-        fmt::print("{:>10} {:>10} {:<19} {:>11} {:>7}kernel\n", "start", "end", "place",
-                   "instructions", "");
     for (const decode::WaveRecord& wave : records.waves) {
         if (json) {
             print_line(wave_json(wave, texts));
@@ -220,23 +200,22 @@ void print_instruction(std::size_t wave, const decode::InstructionRecord& inst, 
                texts.text(inst.pc));
 }
 
-void print_instructions(const decode::BlobRecords& records, bool json, InstructionTexts& texts) {
-    for (std::size_t i = 0; i < records.waves.size(); ++i) {
-        const decode::WaveRecord& wave = records.waves[i];
-        if (wave.instructions.empty()) continue;
-        if (json) {
-            ordered_json line = wave_json(wave, texts);
-            line["wave"] = i;
-            print_line(line);
-        } else {
-            fmt::print("wave {}: cu {} simd {} slot {}, {} to {}, {}\n", i, wave.cu, wave.simd,
-                       wave.slot, wave.start, wave.end, texts.function(wave.entry));
-            fmt::print("{:>10} {:>6} {:>6} {:<6} {:>8} {}\n", "time", "cycles", "stall", "class",
-                       "address", "instruction");
-        }
-        for (const decode::InstructionRecord& inst : wave.instructions)
-            print_instruction(i, inst, json, texts);
+/// Of a wave with number `i`.
+void print_instructions(const decode::WaveRecord& wave, std::size_t i, bool json,
+                        InstructionTexts& texts) {
+    if (wave.instructions.empty()) return;
+    if (json) {
+        ordered_json line = wave_json(wave, texts);
+        line["wave"] = i;
+        print_line(line);
+    } else {
+        fmt::print("wave {}: cu {} simd {} slot {}, {} to {}, {}\n", i, wave.cu, wave.simd,
+                   wave.slot, wave.start, wave.end, texts.function(wave.entry));
+        fmt::print("{:>10} {:>6} {:>6} {:<6} {:>8} {}\n", "time", "cycles", "stall", "class",
+                   "address", "instruction");
     }
+    for (const decode::InstructionRecord& inst : wave.instructions)
+        print_instruction(i, inst, json, texts);
 }
 
 void print_diagnostics(const decode::BlobRecords& records, bool json) {
@@ -276,23 +255,68 @@ std::string InstructionTexts::function(const decode::Pc& pc) {
     return symbol != nullptr ? symbol->demangled : "";
 }
 
-void print_view(DecodeView view, bool json, const decode::BlobRecords& records,
-                std::span<const std::byte> bytes, InstructionTexts& texts) {
-    switch (view) {
+void ViewPrinter::begin() const {
+    if (view_ == DecodeView::kWaves && !json_)
+        fmt::print("{:>10} {:>10} {:<19} {:>11} {:>7}kernel\n", "start", "end", "place",
+                   "instructions", "");
+}
+
+void ViewPrinter::part(const decode::BlobRecords& records) {
+    switch (view_) {
     case DecodeView::kTokens:
-        print_tokens(records, bytes, json);
         break;
     case DecodeView::kEvents:
-        print_events(records, json);
+        print_events(records, json_);
         break;
     case DecodeView::kWaves:
-        print_waves(records, json, texts);
+        print_waves(records, json_, *texts_);
         break;
     case DecodeView::kInstructions:
-        print_instructions(records, json, texts);
+        for (const decode::WaveRecord& wave : records.waves)
+            print_instructions(wave, wave_++, json_, *texts_);
         break;
     }
-    print_diagnostics(records, json);
+}
+
+void ViewPrinter::end(const decode::BlobRecords& records) const {
+    print_diagnostics(records, json_);
+}
+
+Result<void> print_tokens(store::PieceReader& reader, std::uint64_t used_bytes, bool json) {
+    constexpr std::size_t kLongestToken = 16;
+    reader.rewind();
+    std::vector<std::byte> bytes; // the end of the piece before, then the next one
+    std::uint64_t origin = 0;     // of bytes[0] in the blob
+    std::uint64_t begin_bits = 0; // of the next token, in `bytes`
+    bool after_ext = false;
+    std::optional<sqtt::Header> header;
+    for (bool last = false; !last;) {
+        WAVETAP_TRY(const auto piece, reader.next());
+        bytes.insert(bytes.end(), piece.begin(), piece.end());
+        last = piece.empty() || origin + bytes.size() >= used_bytes;
+        if (!last && bytes.size() <= kLongestToken) continue;
+        if (!header) {
+            WAVETAP_TRY(header, decode::StreamDecoder::read_header(bytes));
+            if (header->generation == sqtt::Generation::kGfx9) begin_bits = 64;
+        }
+        if (last) bytes.resize(std::min<std::uint64_t>(bytes.size(), used_bytes - origin));
+        const bool extends = header->generation == sqtt::Generation::kGfx12 ||
+                             header->generation == sqtt::Generation::kGfx1250;
+        const std::uint64_t stop = last ? ~std::uint64_t{0} : (bytes.size() - kLongestToken) * 8;
+        sqtt::TokenReader tokens(header->generation, bytes, begin_bits, after_ext);
+        sqtt::Token token;
+        while (tokens.offset_bits() < stop && tokens.next(token)) {
+            after_ext = extends && (token.type == sqtt::TokenType::kWaveStartExt ||
+                                    token.type == sqtt::TokenType::kExtension);
+            token.offset_bits += origin * 8;
+            print_token(token, header->generation, json);
+        }
+        const std::uint64_t done = tokens.offset_bits() / 8;
+        begin_bits = tokens.offset_bits() % 8;
+        origin += done;
+        bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(done));
+    }
+    return {};
 }
 
 } // namespace wavetap::cli

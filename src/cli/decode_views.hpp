@@ -4,10 +4,11 @@
 
 #include "decode/decoder.hpp"
 #include "report/code_table.hpp"
+#include "store/pieces.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 
 // How `wavetap decode` shows the records of one blob: text, or one JSON object a line.
@@ -33,8 +34,26 @@ class InstructionTexts {
     const store::ProcessTrace* process_;
 };
 
-/// Prints to stdout. `bytes` are those that `records` came from.
-void print_view(DecodeView view, bool json, const decode::BlobRecords& records,
-                std::span<const std::byte> bytes, InstructionTexts& texts);
+/// Prints a blob to stdout, part by part.
+class ViewPrinter {
+  public:
+    ViewPrinter(DecodeView view, bool json, InstructionTexts& texts)
+        : view_(view), json_(json), texts_(&texts) {}
+    /// The line above the rows.
+    void begin() const;
+    /// What was found in the next bytes. Tokens are not told here.
+    void part(const decode::BlobRecords& records);
+    /// The end: diagnostics.
+    void end(const decode::BlobRecords& records) const;
+
+  private:
+    DecodeView view_;
+    bool json_;
+    InstructionTexts* texts_;
+    std::size_t wave_ = 0; ///< number of the next one
+};
+
+/// Prints the tokens of a blob up to byte `used_bytes`, where the zero padding of its end begins.
+Result<void> print_tokens(store::PieceReader& reader, std::uint64_t used_bytes, bool json);
 
 } // namespace wavetap::cli

@@ -16,7 +16,8 @@ namespace {
 /// Puts the records of a stream into a BlobRecords.
 class Collector final : public RecordSink {
   public:
-    Collector(BlobRecords& records, CodeMap& code) : records_(&records), code_(&code) {}
+    Collector(BlobRecords& records, CodeMap& code, bool want_events)
+        : records_(&records), code_(&code), want_events_(want_events) {}
 
     void wave(const WaveView& view) override {
         WaveRecord wave;
@@ -58,21 +59,21 @@ class Collector final : public RecordSink {
         order_.push_back(head.ordinal);
         records_->waves.push_back(std::move(wave));
     }
-    void dispatch(const DispatchRecord& record) override { records_->dispatches.push_back(record); }
-    void realtime(const RealtimeRecord& record) override { records_->realtime.push_back(record); }
+    void dispatch(const DispatchRecord& record) override { add(records_->dispatches, record); }
+    void realtime(const RealtimeRecord& record) override { add(records_->realtime, record); }
     void register_write(const RegisterWrite& record) override {
-        records_->userdata_writes.push_back(record);
+        add(records_->userdata_writes, record);
     }
     void code_object(const CodeObjectEvent& record) override {
-        records_->code_objects.push_back(record);
+        add(records_->code_objects, record);
     }
-    void event(const EventRecord& record) override { records_->events.push_back(record); }
+    void event(const EventRecord& record) override { add(records_->events, record); }
     void shader_data(const ShaderDataRecord& record) override {
-        records_->shader_data.push_back(record);
+        add(records_->shader_data, record);
     }
-    void perf(const PerfRecord& record) override { records_->perf.push_back(record); }
+    void perf(const PerfRecord& record) override { add(records_->perf, record); }
     void other_simd(const BlobRecords::OtherSimd& record) override {
-        records_->other_simd.push_back(record);
+        add(records_->other_simd, record);
     }
 
     /// Brings the waves into the order of their starts, and looks once more for code objects that
@@ -91,13 +92,33 @@ class Collector final : public RecordSink {
             return start_a != start_b ? start_a < start_b : order_[a] < order_[b];
         });
         std::vector<WaveRecord> sorted;
+        std::vector<std::uint64_t> order;
         sorted.reserve(index.size());
-        for (const std::size_t i : index)
+        order.reserve(index.size());
+        for (const std::size_t i : index) {
             sorted.push_back(std::move(records_->waves[i]));
+            order.push_back(order_[i]);
+        }
         records_->waves = std::move(sorted);
+        order_ = std::move(order);
+    }
+    void drop() {
+        records_->waves.clear();
+        records_->dispatches.clear();
+        records_->realtime.clear();
+        records_->userdata_writes.clear();
+        records_->code_objects.clear();
+        records_->events.clear();
+        records_->shader_data.clear();
+        records_->perf.clear();
+        records_->other_simd.clear();
+        order_.clear();
     }
 
   private:
+    template <class Record> void add(std::vector<Record>& records, const Record& record) {
+        if (want_events_) records.push_back(record);
+    }
     void find_late(Pc& pc) const {
         if (pc.code_object == 0 && pc.absolute != 0)
             pc = code_->pc_of(code_->attribute_late(pc.absolute));
@@ -105,7 +126,8 @@ class Collector final : public RecordSink {
 
     BlobRecords* records_;
     CodeMap* code_;
-    std::vector<std::uint64_t> order_;
+    bool want_events_;
+    std::vector<std::uint64_t> order_; ///< of the waves: what tells those of one start apart
 };
 
 std::string default_chip(sqtt::Generation generation) {
@@ -193,6 +215,27 @@ void take_totals(BlobRecords& records, const sqtt::Header& header, const BlobTot
     records.counter_frequency_khz = totals.counter_frequency_khz;
 }
 
+/// Lines of code, if any are wanted and given.
+Result<std::optional<ElfSource>> source_for(const Options& options, const sqtt::Header& header,
+                                            Diagnostics& diagnostics) {
+    std::optional<ElfSource> source;
+    if (options.objects.empty() || !options.want_instructions) return source;
+    WAVETAP_TRY(auto created,
+                ElfSource::create(chip_of(options, header.generation), options.objects));
+    source.emplace(std::move(created));
+    if (!source->exact()) diagnostics.add(Fault::kNearestChip, 0, 0);
+    return source;
+}
+
+StreamOptions stream_options(const Options& options) {
+    StreamOptions stream;
+    stream.header = options.header;
+    stream.want_instructions = options.want_instructions;
+    stream.threads = options.threads;
+    stream.part_bytes = options.part_bytes;
+    return stream;
+}
+
 Result<sqtt::Header> header_of(std::span<const std::byte> bytes,
                                std::optional<std::uint64_t> assumed) {
     if (assumed) return sqtt::parse_header(*assumed);
@@ -204,22 +247,12 @@ Result<sqtt::Header> header_of(std::span<const std::byte> bytes,
 Result<BlobRecords> decode_blob(std::span<const std::byte> bytes, const Options& options) {
     WAVETAP_TRY(const auto header, header_of(bytes, options.header));
     Diagnostics diagnostics;
-    std::optional<ElfSource> source;
-    if (!options.objects.empty() && options.want_instructions) {
-        WAVETAP_TRY(auto created,
-                    ElfSource::create(chip_of(options, header.generation), options.objects));
-        source.emplace(std::move(created));
-        if (!source->exact()) diagnostics.add(Fault::kNearestChip, 0, 0);
-    }
+    WAVETAP_TRY(auto source, source_for(options, header, diagnostics));
     CodeMap code(source ? &*source : nullptr, options.objects);
     BlobRecords records;
-    Collector collector(records, code);
-    StreamOptions stream;
-    stream.header = options.header;
-    stream.want_instructions = options.want_instructions;
-    stream.threads = options.threads;
-    stream.part_bytes = options.part_bytes;
-    WAVETAP_TRY(const auto totals, decode_stream(bytes, stream, code, collector, diagnostics));
+    Collector collector(records, code, options.want_events);
+    WAVETAP_TRY(const auto totals,
+                decode_stream(bytes, stream_options(options), code, collector, diagnostics));
     collector.finish();
     take_totals(records, header, totals);
     if (source && source->unknown() != 0)
@@ -227,6 +260,79 @@ Result<BlobRecords> decode_blob(std::span<const std::byte> bytes, const Options&
     records.used_bytes = used_bytes(bytes);
     records.diagnostics = diagnostics.list();
     return records;
+}
+
+struct PieceDecoder::Impl {
+    /// Once the header is known.
+    struct Running {
+        Running(const Options& options, std::optional<ElfSource> lines, BlobRecords& records,
+                Diagnostics& diagnostics)
+            : source(std::move(lines)), code(source ? &*source : nullptr, options.objects),
+              collector(records, code, options.want_events),
+              decoder(stream_options(options), code, collector, diagnostics) {}
+        std::optional<ElfSource> source;
+        CodeMap code;
+        Collector collector;
+        StreamDecoder decoder;
+    };
+
+    Result<void> begin() {
+        WAVETAP_TRY(header, header_of(head, options.header));
+        WAVETAP_TRY(auto source, source_for(options, header, diagnostics));
+        running = std::make_unique<Running>(options, std::move(source), records, diagnostics);
+        return running->decoder.feed(head);
+    }
+
+    Options options;
+    BlobRecords records;
+    Diagnostics diagnostics;
+    sqtt::Header header;
+    std::vector<std::byte> head;        ///< what came before the header was whole
+    std::uint64_t bytes = 0, zeros = 0; ///< came; of them at the end
+    std::unique_ptr<Running> running;
+};
+
+PieceDecoder::PieceDecoder(const Options& options) : impl_(std::make_unique<Impl>()) {
+    impl_->options = options;
+}
+PieceDecoder::~PieceDecoder() = default;
+PieceDecoder::PieceDecoder(PieceDecoder&&) noexcept = default;
+PieceDecoder& PieceDecoder::operator=(PieceDecoder&&) noexcept = default;
+
+Result<void> PieceDecoder::feed(std::span<const std::byte> bytes) {
+    Impl& impl = *impl_;
+    const std::uint64_t used = used_bytes(bytes);
+    impl.zeros = used == 0 ? impl.zeros + bytes.size() : bytes.size() - used;
+    impl.bytes += bytes.size();
+    if (impl.running) return impl.running->decoder.feed(bytes);
+    const std::size_t missing = sizeof impl.header.raw - impl.head.size();
+    const auto first = bytes.first(std::min(missing, bytes.size()));
+    impl.head.insert(impl.head.end(), first.begin(), first.end());
+    if (impl.head.size() < sizeof impl.header.raw) return {};
+    WAVETAP_CHECK_OK(impl.begin());
+    return impl.running->decoder.feed(bytes.subspan(first.size()));
+}
+
+Result<void> PieceDecoder::finish() {
+    Impl& impl = *impl_;
+    if (!impl.running) WAVETAP_CHECK_OK(impl.begin());
+    WAVETAP_TRY(const BlobTotals totals, impl.running->decoder.finish());
+    take_totals(impl.records, impl.header, totals);
+    const auto& source = impl.running->source;
+    if (source && source->unknown() != 0)
+        impl.diagnostics.add(Fault::kUnknownInstruction, 0, 0, source->unknown());
+    impl.records.used_bytes = impl.bytes - impl.zeros;
+    impl.records.diagnostics = impl.diagnostics.list();
+    return {};
+}
+
+BlobRecords& PieceDecoder::records() {
+    if (impl_->running) impl_->running->collector.finish();
+    return impl_->records;
+}
+
+void PieceDecoder::drop() {
+    if (impl_->running) impl_->running->collector.drop();
 }
 
 } // namespace wavetap::decode

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +33,8 @@ struct Options {
     /// Bytes that continue an earlier chunk have no header: the 8-byte header to assume.
     std::optional<std::uint64_t> header;
     bool want_instructions = true;
+    bool want_events =
+        true; ///< everything that is no wave: dispatches, samples, register writes, …
     /// Threads that work on the blob, this one included; 0: one for each processor. The records are
     /// the same whatever their number.
     unsigned threads = 1;
@@ -74,5 +77,31 @@ struct BlobRecords {
 /// Decodes one shader engine's bytes. Errors: kCorrupt / kUnsupported only if the header cannot be
 /// understood; everything later is a diagnostic and decoding goes on.
 Result<BlobRecords> decode_blob(std::span<const std::byte> bytes, const Options& options);
+
+/// decode_blob() for a blob that comes in pieces. What was found so far can be taken and dropped on
+/// the way, so that memory does not grow with the blob. One thread (beside its own).
+class PieceDecoder {
+  public:
+    explicit PieceDecoder(const Options& options);
+    ~PieceDecoder();
+    PieceDecoder(PieceDecoder&&) noexcept;
+    PieceDecoder& operator=(PieceDecoder&&) noexcept;
+
+    /// The next bytes. Errors: as decode_blob(); the decoder is of no further use then.
+    Result<void> feed(std::span<const std::byte> bytes);
+    /// No more come: open waves are delivered, totals and diagnostics are there. Errors: kCorrupt (no
+    /// whole header came).
+    Result<void> finish();
+    /// What was found since it was last dropped; waves in the order of their starts. The same whatever
+    /// the number of threads. Objects that the stream names late as loaded before it began are found
+    /// for waves that are still here.
+    BlobRecords& records();
+    /// Drops the records found so far; totals stay.
+    void drop();
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
 
 } // namespace wavetap::decode

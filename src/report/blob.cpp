@@ -3,9 +3,11 @@
 #include "report/blob.hpp"
 
 #include "base/task_pool.hpp"
+#include "store/pieces.hpp"
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,7 +22,7 @@ auto find_by(const Items& items, Number number, Number Items::value_type::*membe
     return found == items.end() ? nullptr : &*found;
 }
 
-std::uint64_t count_zero_tail(const std::vector<std::byte>& bytes) {
+std::uint64_t count_zero_tail(std::span<const std::byte> bytes) {
     const auto last =
         std::find_if(bytes.rbegin(), bytes.rend(), [](std::byte b) { return b != std::byte{0}; });
     return static_cast<std::uint64_t>(last - bytes.rbegin());
@@ -31,9 +33,13 @@ struct Work {
     Blob blob;
     store::Segment chunks;
     decode::Options options;
+    // While it is decoded piece by piece.
+    std::optional<store::PieceReader> reader;
+    std::optional<decode::PieceDecoder> decoder;
+    bool done = false;
 };
 
-void read_and_decode(Work& work) {
+void describe(Work& work) {
     Blob& blob = work.blob;
     for (const store::ChunkInfo* chunk : work.chunks) {
         blob.bytes += chunk->bytes;
@@ -46,6 +52,11 @@ void read_and_decode(Work& work) {
         blob.status = chunk->status;
         blob.dropped = chunk->dropped;
     }
+}
+
+void read_and_decode(Work& work) {
+    Blob& blob = work.blob;
+    describe(work);
     const auto bytes = store::read_segment(*blob.process, work.chunks);
     if (!bytes) {
         blob.error = bytes.error();
@@ -62,11 +73,58 @@ void read_and_decode(Work& work) {
     }
 }
 
-/// Decodes side by side what was collected and hands it over in order.
+/// Decodes the next piece; `blob.records` has the waves that ended in it.
+Result<void> decode_piece(Work& work) {
+    Blob& blob = work.blob;
+    if (!work.reader) {
+        WAVETAP_TRY(work.reader, store::PieceReader::open(*blob.process, work.chunks));
+        if (work.reader->bytes() == 0 && blob.lost) {
+            work.done = true;
+            return {};
+        }
+        work.options.want_events = false;
+        work.decoder.emplace(work.options);
+    }
+    WAVETAP_TRY(const auto piece, work.reader->next());
+    if (!piece.empty()) {
+        const std::uint64_t zeros = count_zero_tail(piece);
+        blob.zero_tail_bytes = zeros == piece.size() ? blob.zero_tail_bytes + zeros : zeros;
+        WAVETAP_CHECK_OK(work.decoder->feed(piece));
+    }
+    if (work.reader->at_end()) {
+        WAVETAP_CHECK_OK(work.decoder->finish());
+        work.done = true;
+    }
+    decode::BlobRecords& records = work.decoder->records();
+    if (work.done)
+        blob.records = std::move(records);
+    else
+        std::swap(blob.records.waves, records.waves);
+    work.decoder->drop();
+    return {};
+}
+
+void step(Work& work) {
+    if (work.done) return;
+    if (const Result<void> decoded = decode_piece(work); !decoded) {
+        work.blob.error = decoded.error();
+        work.blob.records = {};
+        work.done = true;
+    }
+    if (!work.done) return;
+    work.decoder.reset();
+    work.reader.reset();
+}
+
+/// Decodes side by side what was collected and hands it over.
 class Batch {
   public:
-    Batch(const std::function<void(const Blob&)>& visit, unsigned threads)
-        : visit_(&visit), pool_(thread_count(threads)) {}
+    /// Whole blobs.
+    Batch(const BlobVisitor& whole, unsigned threads)
+        : whole_(&whole), pool_(thread_count(threads)) {}
+    /// By and by.
+    Batch(const BlobVisitor& on_waves, const BlobVisitor& on_end, unsigned threads)
+        : on_waves_(&on_waves), on_end_(&on_end), pool_(thread_count(threads)) {}
 
     void add(Work work) {
         work_.push_back(std::move(work));
@@ -77,25 +135,53 @@ class Batch {
         const auto count = static_cast<unsigned>(work_.size());
         for (Work& work : work_)
             work.options.threads = std::max(1U, pool_.threads() / std::max(1U, count));
-        pool_.for_each(work_.size(), [this](std::size_t i) { read_and_decode(work_[i]); });
-        for (Work& work : work_) {
-            (*visit_)(work.blob);
-            work.blob = {};
-        }
+        if (whole_ != nullptr)
+            run_whole();
+        else
+            run_in_pieces();
         work_.clear();
     }
 
   private:
-    const std::function<void(const Blob&)>* visit_;
+    void run_whole() {
+        pool_.for_each(work_.size(), [this](std::size_t i) { read_and_decode(work_[i]); });
+        for (Work& work : work_) {
+            (*whole_)(work.blob);
+            work.blob = {};
+        }
+    }
+    // In rounds: all decode a piece each, then the waves of these are handed over.
+    void run_in_pieces() {
+        constexpr std::uint64_t kWorthAThread = 64 * 1024;
+        for (Work& work : work_) {
+            describe(work);
+            work.options.threads = static_cast<unsigned>(
+                std::min<std::uint64_t>(work.options.threads, work.blob.bytes / kWorthAThread + 1));
+        }
+        for (bool more = true; more;) {
+            pool_.for_each(work_.size(), [this](std::size_t i) { step(work_[i]); });
+            more = false;
+            for (Work& work : work_) {
+                more = more || !work.done;
+                Blob& blob = work.blob;
+                if (blob.records.waves.empty()) continue;
+                if (*on_waves_) (*on_waves_)(blob);
+                blob.handed_over.add(blob.records.waves);
+                blob.records.waves.clear();
+            }
+        }
+        for (const Work& work : work_)
+            (*on_end_)(work.blob);
+    }
+
+    const BlobVisitor* whole_ = nullptr;
+    const BlobVisitor* on_waves_ = nullptr;
+    const BlobVisitor* on_end_ = nullptr;
     TaskPool pool_;
     std::vector<Work> work_;
 };
 
-} // namespace
-
-Result<void> visit_blobs(const store::TraceFolder& folder, CodeTable& code,
-                         const std::function<void(const Blob&)>& visit, unsigned threads) {
-    Batch batch(visit, threads);
+Result<void> visit(const store::TraceFolder& folder, CodeTable& code, Batch& batch) {
     for (const store::ProcessTrace& process : folder.processes) {
         code.add(process);
         for (const store::Run& run : process.runs) {
@@ -135,6 +221,29 @@ Result<void> visit_blobs(const store::TraceFolder& folder, CodeTable& code,
         batch.run();
     }
     return {};
+}
+
+} // namespace
+
+void WaveCounts::add(const std::vector<decode::WaveRecord>& records) {
+    waves += records.size();
+    for (const decode::WaveRecord& wave : records) {
+        on_target += wave.on_target || !wave.instructions.empty();
+        foreign += wave.entry.code_object == 0 && wave.entry.absolute != 0;
+        open += !wave.complete;
+    }
+}
+
+Result<void> visit_blobs(const store::TraceFolder& folder, CodeTable& code,
+                         const BlobVisitor& visit_one, unsigned threads) {
+    Batch batch(visit_one, threads);
+    return visit(folder, code, batch);
+}
+
+Result<void> visit_waves(const store::TraceFolder& folder, CodeTable& code,
+                         const BlobVisitor& on_waves, const BlobVisitor& on_end, unsigned threads) {
+    Batch batch(on_waves, on_end, threads);
+    return visit(folder, code, batch);
 }
 
 } // namespace wavetap::report

@@ -55,27 +55,30 @@ void add_idle_contexts(const store::ProcessTrace& process, Health& health) {
 } // namespace
 
 Result<HotSpots> find_hot_spots(const std::vector<store::TraceFolder>& folders, CodeTable& code,
-                                unsigned threads) {
-    HotSpotBuilder builder(code);
+                                unsigned threads, bool each_wave) {
+    HotSpotBuilder builder(code, each_wave);
     for (const store::TraceFolder& folder : folders) {
         builder.add_folder(folder);
-        WAVETAP_CHECK_OK(visit_blobs(
-            folder, code, [&](const Blob& blob) { builder.add(blob); }, threads));
+        WAVETAP_CHECK_OK(visit_waves(
+            folder, code, [&](const Blob& blob) { builder.add_waves(blob); },
+            [&](const Blob& blob) { builder.add(blob); }, threads));
     }
     return builder.finish();
 }
 
-Result<Health> find_health(const std::vector<store::TraceFolder>& folders, CodeTable& code) {
+Result<Health> find_health(const std::vector<store::TraceFolder>& folders, CodeTable& code,
+                           unsigned threads) {
     Health health;
     std::set<std::string> timings;
     for (const store::TraceFolder& folder : folders) {
         health.dirs.push_back(folder.dir);
-        WAVETAP_CHECK_OK(visit_blobs(folder, code, [&](const Blob& blob) {
+        const auto at_end = [&](const Blob& blob) {
             if (blob.segment == 0)
                 health.engines.push_back(judge(blob));
             else
                 add_segment(health.engines.back(), judge(blob));
-        }));
+        };
+        WAVETAP_CHECK_OK(visit_waves(folder, code, {}, at_end, threads));
         for (const store::ProcessTrace& process : folder.processes) {
             for (const store::AgentInfo& agent : process.agents)
                 timings.insert(agent.timing);

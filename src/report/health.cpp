@@ -126,12 +126,12 @@ EngineHealth judge(const Blob& blob) {
     health.tokens = blob.records.tokens_total;
     health.instructions = blob.records.instructions;
     health.instructions_with_pc = blob.records.instructions_with_pc;
-    health.waves = blob.records.waves.size();
-    for (const decode::WaveRecord& wave : blob.records.waves) {
-        health.waves_on_target += wave.on_target || !wave.instructions.empty();
-        health.waves_foreign += wave.entry.code_object == 0 && wave.entry.absolute != 0;
-        health.waves_open += !wave.complete;
-    }
+    WaveCounts counts = blob.handed_over;
+    counts.add(blob.records.waves);
+    health.waves = counts.waves;
+    health.waves_on_target = counts.on_target;
+    health.waves_foreign = counts.foreign;
+    health.waves_open = counts.open;
     health.stop = stop_reason(blob);
     if (blob.error) {
         health.error = to_string(*blob.error);

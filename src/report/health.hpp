@@ -71,8 +71,9 @@ EngineHealth judge(const Blob& blob);
 /// Adds a further segment of the same engine and run.
 void add_segment(EngineHealth& health, const EngineHealth& segment);
 
-/// Everything in `folders`. Errors: those of visit_blobs().
-Result<Health> find_health(const std::vector<store::TraceFolder>& folders, CodeTable& code);
+/// Everything in `folders`; memory does not grow with the traces. Errors: those of visit_waves().
+Result<Health> find_health(const std::vector<store::TraceFolder>& folders, CodeTable& code,
+                           unsigned threads = 1);
 
 /// At most 100 columns wide; ends with a line feed.
 std::string to_text(const Health& health);

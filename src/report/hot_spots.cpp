@@ -98,6 +98,7 @@ struct HotSpotBuilder::Impl {
     std::map<KernelKey, KernelRow> kernels;
     std::map<CuKey, CuRow> cus;
     std::map<std::string, Fault> faults;
+    bool each_wave = true;
 
     explicit Impl(CodeTable& table) : code(table) {}
 
@@ -154,6 +155,7 @@ struct HotSpotBuilder::Impl {
         row.run = blob.run->info.id;
         row.agent = blob.agent->index;
         row.se = blob.se;
+        row.segment = blob.segment;
         row.cu = wave.cu;
         row.simd = wave.simd;
         row.slot = wave.slot;
@@ -173,7 +175,7 @@ struct HotSpotBuilder::Impl {
         add_to(place.sums, row.sums);
         spots.latency += row.sums.latency;
         spots.instructions += row.sums.hits;
-        spots.by_wave.push_back(std::move(row));
+        if (each_wave) spots.by_wave.push_back(std::move(row));
     }
 
     void add_instruction(const Blob& blob, const decode::InstructionRecord& instruction,
@@ -253,7 +255,10 @@ struct HotSpotBuilder::Impl {
     }
 };
 
-HotSpotBuilder::HotSpotBuilder(CodeTable& code) : impl_(std::make_unique<Impl>(code)) {}
+HotSpotBuilder::HotSpotBuilder(CodeTable& code, bool each_wave)
+    : impl_(std::make_unique<Impl>(code)) {
+    impl_->each_wave = each_wave;
+}
 HotSpotBuilder::~HotSpotBuilder() = default;
 
 void HotSpotBuilder::add_folder(const store::TraceFolder& folder) {
@@ -278,13 +283,17 @@ void HotSpotBuilder::add_folder(const store::TraceFolder& folder) {
     }
 }
 
+void HotSpotBuilder::add_waves(const Blob& blob) {
+    for (const decode::WaveRecord& wave : blob.records.waves)
+        impl_->add_wave(blob, wave);
+}
+
 void HotSpotBuilder::add(const Blob& blob) {
     HotSpots& spots = impl_->spots;
     ++spots.blobs;
     spots.bytes += blob.bytes;
     if (blob.error) spots.problems.push_back(blob_name(blob) + ": " + to_string(*blob.error));
-    for (const decode::WaveRecord& wave : blob.records.waves)
-        impl_->add_wave(blob, wave);
+    add_waves(blob);
     for (const decode::Diagnostic& diagnostic : blob.records.diagnostics) {
         Fault& fault = impl_->faults[diagnostic.kind];
         fault.kind = diagnostic.kind;
@@ -316,6 +325,13 @@ HotSpots HotSpotBuilder::finish() {
     sort_and_share(impl.spots.by_instruction, latency);
     sort_and_share(impl.spots.by_line, latency);
     sort_and_share(impl.spots.by_kernel, latency);
+    // Pieces of several blobs come in turn, as many as there are threads.
+    std::sort(impl.spots.by_wave.begin(), impl.spots.by_wave.end(),
+              [](const WaveRow& a, const WaveRow& b) {
+                  return std::tie(a.dir, a.run, a.se, a.segment, a.start, a.cu, a.simd, a.slot,
+                                  a.end) < std::tie(b.dir, b.run, b.se, b.segment, b.start, b.cu,
+                                                    b.simd, b.slot, b.end);
+              });
     sort_and_share(impl.spots.by_wave, latency);
     give_shares(impl.spots.by_cu, latency);
     std::swap(spots, impl.spots);

@@ -71,7 +71,7 @@ struct KernelRow {
 
 struct WaveRow {     ///< one wave with instruction detail
     std::string dir; ///< process folder
-    std::uint32_t context = 0, run = 0, agent = 0, se = 0;
+    std::uint32_t context = 0, run = 0, agent = 0, se = 0, segment = 0;
     std::uint32_t cu = 0, simd = 0, slot = 0;
     std::uint64_t start = 0, end = 0;
     bool complete = true;
@@ -126,17 +126,21 @@ struct HotSpots {
     std::vector<InstructionRow> by_instruction;
     std::vector<LineRow> by_line;
     std::vector<KernelRow> by_kernel;
-    std::vector<WaveRow> by_wave;
-    std::vector<CuRow> by_cu; ///< by agent, engine and number
+    std::vector<WaveRow> by_wave; ///< if asked for
+    std::vector<CuRow> by_cu;     ///< by agent, engine and number
 };
 
 /// Adds up blobs. `code` outlives it. One thread.
 class HotSpotBuilder {
   public:
-    explicit HotSpotBuilder(CodeTable& code);
+    /// `each_wave`: HotSpots::by_wave, which grows with the trace, is wanted.
+    explicit HotSpotBuilder(CodeTable& code, bool each_wave = true);
     ~HotSpotBuilder();
     /// Takes in what the manifests say; before the blobs of that folder.
     void add_folder(const store::TraceFolder& folder);
+    /// The waves of a blob of which more will come.
+    void add_waves(const Blob& blob);
+    /// A blob: its waves, totals and diagnostics.
     void add(const Blob& blob);
     HotSpots finish();
 
@@ -145,9 +149,10 @@ class HotSpotBuilder {
     std::unique_ptr<Impl> impl_;
 };
 
-/// Everything in `folders`. Errors: those of visit_blobs().
+/// Everything in `folders`. Without `each_wave` HotSpots::by_wave stays empty and memory does not grow
+/// with the traces. Errors: those of visit_waves().
 Result<HotSpots> find_hot_spots(const std::vector<store::TraceFolder>& folders, CodeTable& code,
-                                unsigned threads = 1);
+                                unsigned threads = 1, bool each_wave = true);
 
 enum class View : std::uint8_t { kInstruction, kLine, kKernel, kWave, kCu };
 /// "inst", "line", "kernel", "wave", "cu". Errors: kInvalidArgument naming the words.

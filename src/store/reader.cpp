@@ -3,6 +3,7 @@
 #include "base/units.hpp"
 #include "store/files.hpp"
 #include "store/manifest.hpp"
+#include "store/pieces.hpp"
 #include "store/trace_folder.hpp"
 
 #include <unistd.h>
@@ -112,22 +113,43 @@ Result<TraceFolder> open_folder(const std::string& dir) {
     return folder;
 }
 
+namespace {
+
+Error wrong_size(const std::string& path, std::uint64_t bytes, const ChunkInfo& chunk) {
+    return Error{ErrorCode::kCorrupt,
+                 "the file has " + std::to_string(bytes) + " bytes, the manifest says " +
+                     std::to_string(chunk.bytes),
+                 path, "the file was cut or altered; copy the trace folder again or record again"};
+}
+Error not_there(const std::string& path) {
+    return Error{ErrorCode::kCorrupt, "the manifest names a file that is not there", path,
+                 "copy the trace folder whole"};
+}
+Result<std::string> path_of(const ProcessTrace& process, const ChunkInfo& chunk) {
+    std::string path = process.dir + "/" + chunk.file;
+    if (is_safe_relative_path(chunk.file)) return path;
+    return Error{ErrorCode::kCorrupt, "the name does not stay below the folder", path, ""};
+}
+
+} // namespace
+
+Result<void> check_chunk(const ProcessTrace& process, const ChunkInfo& chunk) {
+    WAVETAP_TRY(const std::string path, path_of(process, chunk));
+    const auto file = PieceReader::open(path);
+    if (!file && file.error().code != ErrorCode::kNotFound) return file.error();
+    if (!file) return not_there(path);
+    if (file->bytes() != chunk.bytes) return wrong_size(path, file->bytes(), chunk);
+    return {};
+}
+
 Result<std::vector<std::byte>> read_chunk(const ProcessTrace& process, const ChunkInfo& chunk) {
-    const std::string path = process.dir + "/" + chunk.file;
-    if (!is_safe_relative_path(chunk.file))
-        return Error{ErrorCode::kCorrupt, "the name does not stay below the folder", path, ""};
+    WAVETAP_TRY(const std::string path, path_of(process, chunk));
     Result<std::vector<std::byte>> bytes = read_file(path);
     if (!bytes) {
         if (bytes.error().code != ErrorCode::kNotFound) return bytes.error();
-        return Error{ErrorCode::kCorrupt, "the manifest names a file that is not there", path,
-                     "copy the trace folder whole"};
+        return not_there(path);
     }
-    if (bytes->size() != chunk.bytes)
-        return Error{ErrorCode::kCorrupt,
-                     "the file has " + std::to_string(bytes->size()) +
-                         " bytes, the manifest says " + std::to_string(chunk.bytes),
-                     path,
-                     "the file was cut or altered; copy the trace folder again or record again"};
+    if (bytes->size() != chunk.bytes) return wrong_size(path, bytes->size(), chunk);
     return bytes;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
 #include "store/files.hpp"
+#include "store/pieces.hpp"
 #include "store/trace_folder.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -325,6 +326,81 @@ TEST_F(StoreTest, ChangedChunkFiles_AreRefused) {
     EXPECT_EQ(read_chunk(trace, chunk).error().code, ErrorCode::kCorrupt);
     ASSERT_EQ(::mkfifo(path.c_str(), 0644), 0);
     EXPECT_EQ(read_chunk(trace, chunk).error().code, ErrorCode::kIo); // and does not hang
+}
+
+TEST_F(StoreTest, PieceReader_GivesTheJoinedBytesOfASegment) {
+    std::string long_text(3 * PieceReader::kPieceBytes + 5, 'x');
+    for (std::size_t i = 0; i < long_text.size(); i += 7)
+        long_text[i] = static_cast<char>('a' + i % 26);
+    const auto writer = make_writer(1);
+    ASSERT_TRUE(writer->agent(an_agent()));
+    ContextInfo context;
+    context.mode = "device";
+    ASSERT_TRUE(writer->context(context));
+    ASSERT_TRUE(writer->begin_run({}));
+    ChunkInfo chunk;
+    chunk.end = false;
+    ASSERT_TRUE(writer->chunk(chunk, bytes_of("first")));
+    ASSERT_TRUE(writer->chunk(chunk, {}));
+    ASSERT_TRUE(writer->chunk(chunk, bytes_of(long_text)));
+    chunk.end = true;
+    ASSERT_TRUE(writer->chunk(chunk, bytes_of("last")));
+    ASSERT_TRUE(writer->finish());
+    const TraceFolder folder = open();
+    const ProcessTrace& process = folder.processes.at(0);
+    const Segment segment = segments_of(process.runs.at(0), 0).at(0);
+    ASSERT_EQ(segment.size(), 4u);
+    const auto whole = read_segment(process, segment);
+    ASSERT_TRUE(whole);
+    auto opened = PieceReader::open(process, segment);
+    ASSERT_TRUE(opened) << to_string(opened.error());
+    PieceReader reader = *std::move(opened);
+    EXPECT_EQ(reader.bytes(), whole->size());
+    for (unsigned again = 0; again < 2; ++again) {
+        std::vector<std::byte> joined;
+        while (!reader.at_end()) {
+            const auto piece = reader.next();
+            ASSERT_TRUE(piece);
+            ASSERT_FALSE(piece->empty());
+            EXPECT_LE(piece->size(), PieceReader::kPieceBytes);
+            joined.insert(joined.end(), piece->begin(), piece->end());
+        }
+        EXPECT_EQ(joined, *whole);
+        const auto behind = reader.next();
+        ASSERT_TRUE(behind);
+        EXPECT_TRUE(behind->empty());
+        reader.rewind();
+    }
+    // What is wrong with a file is said before its bytes are read, in the words of read_segment().
+    const std::string path = process.dir + "/" + segment[2]->file;
+    spill(path, "short");
+    for (const bool there : {true, false}) {
+        if (!there) fs::remove(path);
+        const auto refused = PieceReader::open(process, segment);
+        const auto unread = read_segment(process, segment);
+        ASSERT_FALSE(refused);
+        ASSERT_FALSE(unread);
+        EXPECT_EQ(refused.error().code, ErrorCode::kCorrupt);
+        EXPECT_EQ(to_string(refused.error()), to_string(unread.error()));
+    }
+    const auto nothing = PieceReader::open(path);
+    ASSERT_FALSE(nothing);
+    EXPECT_EQ(nothing.error().code, ErrorCode::kNotFound);
+    const auto no_file = PieceReader::open(dir_);
+    ASSERT_FALSE(no_file);
+    EXPECT_EQ(no_file.error().code, ErrorCode::kIo);
+}
+
+TEST_F(StoreTest, PieceReader_SaysThatAFileWasShortenedMeanwhile) {
+    const std::string path = root_ / "file";
+    spill(path, std::string(2 * PieceReader::kPieceBytes, 'x'));
+    auto reader = PieceReader::open(path);
+    ASSERT_TRUE(reader);
+    ASSERT_TRUE(reader->next());
+    fs::resize_file(path, PieceReader::kPieceBytes + 10);
+    const auto piece = reader->next();
+    ASSERT_FALSE(piece);
+    EXPECT_EQ(piece.error().code, ErrorCode::kCorrupt);
 }
 
 TEST_F(StoreTest, HugeByteCount_ReadsOnlyWhatIsThere) {

@@ -155,6 +155,8 @@ using Segment = std::vector<const ChunkInfo*>;
 std::vector<Segment> segments_of(const Run& run, std::uint32_t se);
 /// The joined bytes of a segment. Errors: those of read_chunk().
 Result<std::vector<std::byte>> read_segment(const ProcessTrace& process, const Segment& segment);
+/// Whether the file of a chunk is there and has its size. Errors: those of read_chunk().
+Result<void> check_chunk(const ProcessTrace& process, const ChunkInfo& chunk);
 /// All bytes of a chunk. Errors: kIo, kCorrupt when the file has another size than the manifest says.
 Result<std::vector<std::byte>> read_chunk(const ProcessTrace& process, const ChunkInfo& chunk);
 /// Full path of a code object's file; empty if its bytes were not available.

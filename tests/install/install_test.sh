@@ -14,7 +14,7 @@ cmake -S "$here" -B "$prefix/client" -DCMAKE_PREFIX_PATH="$prefix/usr" >/dev/nul
 cmake --build "$prefix/client" >/dev/null
 "$prefix/client/client"
 "$prefix/client/decode_client"
-# A header of gfx12 and nothing behind it.
+# A header of gfx11 and nothing behind it.
 printf '\221\001\220\150\000\000\000\000' >"$prefix/empty.att"
 "$prefix/client/hot_instructions" "$prefix/empty.att" | grep -q '^0 waves, 0 instructions$'
 
