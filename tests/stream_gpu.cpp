@@ -181,7 +181,7 @@ Result<capture::Ticket> StreamBackend::submit(std::span<const capture::CommandBu
         const auto words = words_of(buffer);
         if (words.empty()) return Error{ErrorCode::kInternal, "command memory is gone", "", ""};
         const std::uint32_t kind = kind_of(words);
-        if (kind == StreamGpu::kStop) ++gpu_.stops;
+        if (kind == StreamGpu::kStop) gpu_.stops.add_one();
         if ((gpu_.hang.load() & kind) != 0) hung_ = true;
         if (!hung_) WAVETAP_CHECK_OK(execute(words));
     }

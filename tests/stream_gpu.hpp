@@ -3,18 +3,47 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/mutex.hpp"
 #include "capture/backend.hpp"
 #include "softgpu/space_for_test.hpp"
 #include "softgpu/thread_trace_unit.hpp"
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
 #include <vector>
 
 namespace wavetap::test {
+
+/// A number that rises and can be waited for.
+class Count {
+  public:
+    std::uint64_t load() const WAVETAP_EXCLUDES(mutex_) {
+        const MutexLock lock(mutex_);
+        return value_;
+    }
+    void add_one() WAVETAP_EXCLUDES(mutex_) {
+        const MutexLock lock(mutex_);
+        ++value_;
+        changed_.notify_all();
+    }
+    /// Waits until it is more than `value`; false: the deadline passed first.
+    bool wait_above(std::uint64_t value, std::chrono::steady_clock::time_point deadline) const
+        WAVETAP_EXCLUDES(mutex_) {
+        const MutexLock lock(mutex_);
+        return changed_.wait_until(mutex_, deadline,
+                                   [&]() WAVETAP_REQUIRES(mutex_) { return value_ > value; });
+    }
+
+  private:
+    mutable Mutex mutex_;
+    mutable CondVar changed_;
+    std::uint64_t value_ WAVETAP_GUARDED_BY(mutex_) = 0;
+};
 
 /// A GPU of trace units only: those of the software GPU, which write USERDATA tokens, numbered per
 /// engine, at a chosen rate of model time. Every call takes model time, during which the units go on
@@ -43,7 +72,7 @@ struct StreamGpu {
     double copy_rate = 50; ///< GB/s
     double copy_start_ns = 2000;
     std::atomic<std::uint32_t> hang{0};
-    std::atomic<std::uint64_t> stops{0};   ///< submitted
+    Count stops;                           ///< submitted
     std::atomic<std::uint64_t> fail_at{0}; ///< the how manieth call of the backend fails; 0 = none
     std::atomic<std::uint64_t> calls{0};
     std::atomic<std::uint64_t> most_bytes{~std::uint64_t{0}}; ///< that an engine writes in all

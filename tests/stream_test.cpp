@@ -98,7 +98,7 @@ void receive(const Chunk& chunk, void* user) {
 struct UnorderedClient : Client {
     std::map<std::uint32_t, std::pair<Chunk, std::vector<std::byte>>> kept;
     std::atomic<int> inside{0}, most_inside{0};
-    const std::atomic<std::uint64_t>* stops = nullptr;
+    const Count* stops = nullptr;
     std::uint64_t stops_before = 0;
 
     void put_in_order() {
@@ -111,11 +111,11 @@ void receive_unordered(const Chunk& chunk, void* user) {
     const int inside = ++client->inside;
     // At first much slower than any producer: until the trace was stopped for want of a slot.
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (client->stops != nullptr && client->stops->load() <= client->stops_before &&
-           std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const bool stopped =
+        client->stops == nullptr || client->stops->wait_above(client->stops_before, deadline);
     if (client->delay.count() != 0) std::this_thread::sleep_for(client->delay);
     MutexLock lock(client->mutex);
+    if (!stopped) client->fault = "the trace was not stopped for want of a slot";
     client->most_inside = std::max(client->most_inside.load(), inside);
     count(*client, chunk);
     client->kept[chunk.index] = {chunk, {chunk.data.begin(), chunk.data.end()}};
