@@ -782,6 +782,28 @@ TEST_F(AqlprofileTest, FailuresOfSeveralBuffersAreWords) {
     EXPECT_EQ(second.last + 1, gpu.produced()) << "every token from the second start on";
 }
 
+// The library has counted a swap that was never executed.
+TEST_F(AqlprofileTest, ARunThatBrokeOffAtASwapIsForgotten) {
+    cases_of("r26_");
+    StreamGpu gpu(10);
+    StreamDriver driver(gpu, aqlprofile::packet_maker(library(), 77));
+    Client first, second;
+    driver.start(ring_request(1, first));
+    gpu.hang = StreamGpu::kSwap;
+    driver.run_until_produced(80 * kMiB);
+    gpu.hang = 0;
+    const auto broken = driver.stop();
+    ASSERT_FALSE(broken);
+    EXPECT_EQ(broken.error().code, ErrorCode::kTimeout);
+    driver.start(ring_request(1, second));
+    driver.run_until_produced(250 * kMiB);
+    const auto summary = driver.stop();
+    ASSERT_TRUE(summary) << to_string(summary.error());
+    EXPECT_EQ(second.fault, "");
+    EXPECT_GE(summary->flips, 2u);
+    EXPECT_EQ(second.last + 1, gpu.produced());
+}
+
 TEST_F(AqlprofileTest, EveryCallOfARingsStartMayFail) {
     cases_of("r26_");
     for (std::uint64_t n = 1;; ++n) {
