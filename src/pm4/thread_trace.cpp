@@ -3,6 +3,7 @@
 #include "pm4/thread_trace.hpp"
 
 #include "base/units.hpp"
+#include "pm4/gfx9_streams.hpp"
 #include "pm4/packets.hpp"
 #include "pm4/rdna_streams.hpp"
 
@@ -14,7 +15,6 @@ namespace wavetap::pm4 {
 
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kControlAlignment = 256;
 constexpr std::uint64_t kMinEngineBytes = 128 * kKiB;
 constexpr std::uint64_t kEngineBytesLimit = 16 * kGiB; // exclusive
@@ -24,59 +24,24 @@ constexpr std::uint32_t kMaxTargetCu = 15;
 constexpr std::uint32_t kSimds = 4;
 
 // Register values of spec section 5.
-constexpr std::uint32_t kMaskStalls = 0xC080;
-constexpr std::uint32_t kTokensDetail = 0x000FBC6F;
-constexpr std::uint32_t kTokensOccupancy = 0x000F906F;
-constexpr std::uint32_t kTokenEventCs = 1U << 8;
-constexpr std::uint32_t kTokenPerf = 1U << 14;
-constexpr std::uint32_t kModeOff = 0x02040000;
-constexpr std::uint32_t kModeOn = 0x02240000;
-constexpr std::uint32_t kModeWrap = 0x80000000;
-constexpr std::uint32_t kHiwater = 6;
-constexpr std::uint32_t kCtrlResetBuffer = 0x80000000;
-constexpr std::uint32_t kStatusBusy = 1U << 30;
 constexpr std::uint32_t kStatusFull = 1U << 31;
 constexpr std::uint32_t kStatusUtcError = 1U << 28;
 constexpr std::uint32_t kWptrMask = 0x3FFFFFFF;
 constexpr std::uint64_t kWptrUnit = 32;
 constexpr std::uint64_t kHeaderRing = std::uint64_t{1} << 32;
-constexpr std::uint32_t kPerfcounterCtrl = 0xFFFF007F;
-/// aqlprofile's stop names STATUS wrongly and thereby polls this register, which reads as 0.
-constexpr std::uint32_t kRecordedPollRegister = 0x338;
 
 // User-data words (spec section 10).
-constexpr std::uint32_t kMarkerMagic = 0x434F5200;
-constexpr std::uint32_t kMarkerVersion = 0x00080201;
 constexpr std::uint32_t kMarkerCodeObject = 4;
-constexpr std::uint32_t kMarkerClock = 5;
-constexpr std::uint32_t kMarkerAgentInfo = 6;
-constexpr std::uint32_t kAgentInfoCounterInterval = 1U << 8;
 constexpr std::uint32_t kMaxMarkerData = 0xFFFFF;
 constexpr std::uint64_t kFirstBigId = std::uint64_t{1} << 30;
-
-std::uint32_t low(std::uint64_t value) {
-    return static_cast<std::uint32_t>(value);
-}
-std::uint32_t high(std::uint64_t value) {
-    return static_cast<std::uint32_t>(value >> 32);
-}
 
 Error invalid(std::string message, std::string where, std::string hint) {
     return Error{ErrorCode::kInvalidArgument, std::move(message), std::move(where),
                  std::move(hint)};
 }
 
-std::uint32_t engine_count(const TraceTopology& topology) {
-    return topology.xccs * topology.engines_per_xcc;
-}
-
 std::uint32_t selected_count(const TraceConfig& config) {
     return static_cast<std::uint32_t>(std::popcount(config.se_mask));
-}
-
-/// The library as it was run in 2025.
-bool recorded(const TraceConfig& config) {
-    return config.dialect == Dialect::kJun25 || config.dialect == Dialect::kAug25;
 }
 
 /// Bytes that aqlprofile takes off for engines that are not selected.
@@ -85,11 +50,6 @@ std::uint64_t unselected_bytes(const TraceTopology& topology, const TraceConfig&
     const bool paged = generation == Generation::kGfx10 || generation == Generation::kGfx11;
     if (!recorded(config) && !(config.dialect == Dialect::kRead26 && paged)) return 0;
     return (kMaxEngines - selected_count(config)) * kPage;
-}
-
-bool stores_clocks(const TraceConfig& config) {
-    if (!recorded(config)) return true;
-    return config.dialect == Dialect::kAug25 && config.clock_markers;
 }
 
 Result<void> check_topology(const TraceTopology& topology) {
@@ -200,321 +160,6 @@ Result<void> check_memory(const TraceTopology& topology, const TraceConfig& conf
     return {};
 }
 
-/// Appends the parts that start and stop share.
-class StreamBuilder {
-  public:
-    StreamBuilder(const TraceTopology& topology, const TraceConfig& config,
-                  const TraceMemory& memory, std::uint64_t capacity)
-        : topology_(topology), config_(config), memory_(memory), capacity_(capacity),
-          layout_(control_layout(config.dialect)), encoder_(stream_) {}
-
-    std::vector<std::uint32_t> start();
-    std::vector<std::uint32_t> stop();
-    std::vector<std::uint32_t> query();
-    std::vector<std::uint32_t> swap(std::uint32_t se, std::uint64_t index);
-
-  private:
-    void broadcast() { encoder_.set_uconfig(gfx9::kGrbmGfxIndex, gfx9::kGrbmBroadcast); }
-    /// aqlprofile waits for its own queue's waves at every step. Ours never does: it would wait for
-    /// kernels of others that run while a trace starts or stops.
-    void recorded_wait_idle() {
-        if (recorded(config_)) encoder_.wait_idle();
-    }
-    void userdata2(std::uint32_t word) {
-        encoder_.set_uconfig(gfx9::kSqThreadTraceUserdata2, word);
-    }
-
-    bool selected(std::uint32_t se) const { return (config_.se_mask >> se & 1) != 0; }
-    std::size_t begin_xcc(std::uint32_t xcc) {
-        return topology_.xccs > 1 ? encoder_.begin_predicate(1U << xcc) : 0;
-    }
-    void end_xcc(std::size_t token) {
-        if (topology_.xccs > 1) encoder_.end_predicate(token);
-    }
-
-    void counters_on();
-    void counters_off();
-    void arm(std::uint32_t se, std::uint64_t va);
-    void save(std::uint32_t se);
-    void preamble();
-    void clocks(std::uint32_t field);
-    void clock_of_xcc(std::uint32_t xcc, std::uint32_t field);
-    void base(std::uint64_t va);
-    void select_engine(std::uint32_t se);
-    bool read_2026() const { return config_.dialect == Dialect::kRead26; }
-    void wait_not_busy();
-    std::vector<std::uint32_t> read_2026_query();
-    std::vector<std::uint32_t> read_2026_swap(std::uint32_t se, std::uint64_t index);
-    void flush_control();
-    void flush_output();
-    /// Where the engine's part of every buffer of a ring begins.
-    std::uint64_t part(std::uint32_t se) const {
-        const std::uint64_t below = config_.se_mask & ((std::uint64_t{1} << se) - 1);
-        return static_cast<std::uint64_t>(std::popcount(below)) * capacity_;
-    }
-    void store_query(std::uint32_t se);
-    std::uint64_t used_control_bytes() const {
-        return std::uint64_t{engine_count(topology_)} * layout_.entry_bytes;
-    }
-
-    const TraceTopology& topology_;
-    const TraceConfig& config_;
-    const TraceMemory& memory_;
-    std::uint64_t capacity_;
-    ControlLayout layout_;
-    std::vector<std::uint32_t> stream_;
-    Gfx9Encoder encoder_;
-};
-
-void StreamBuilder::counters_on() {
-    if (config_.counters.empty()) return;
-    encoder_.set_uconfig(gfx9::kRlcPerfmonClkCntl, 1);
-    encoder_.set_sh(gfx9::kComputePerfcountEnable, 1);
-    encoder_.set_uconfig(gfx9::kCpPerfmonCntl, 0);
-    for (std::uint32_t i = 0; i < kMaxTraceCounters; ++i) {
-        const bool used = i < config_.counters.size();
-        const std::uint32_t select =
-            used ? config_.counters[i].id | config_.counters[i].simd_mask << 24 : 0;
-        encoder_.set_uconfig(gfx9::kSqPerfcounter0Select + i, select);
-    }
-    encoder_.set_uconfig(gfx9::kSqThreadTracePerfMask, config_.counter_cu_mask);
-    encoder_.set_uconfig(gfx9::kSqPerfcounterMask, config_.counter_cu_mask);
-    encoder_.set_uconfig(gfx9::kSqPerfcounterCtrl, config_.counter_rate << 8 | kPerfcounterCtrl);
-    encoder_.set_uconfig(gfx9::kCpPerfmonCntl, 1);
-    recorded_wait_idle();
-}
-
-void StreamBuilder::counters_off() {
-    if (config_.counters.empty()) return;
-    encoder_.set_uconfig(gfx9::kCpPerfmonCntl, 2);
-    encoder_.set_uconfig(gfx9::kCpPerfmonCntl, 0);
-    encoder_.set_uconfig(gfx9::kRlcPerfmonClkCntl, 0);
-    recorded_wait_idle();
-}
-
-void StreamBuilder::base(std::uint64_t va) {
-    encoder_.set_uconfig(gfx9::kSqThreadTraceBase, low(va >> 12));
-    encoder_.set_uconfig(gfx9::kSqThreadTraceBase2, low(va >> 44));
-}
-
-void StreamBuilder::select_engine(std::uint32_t se) {
-    encoder_.set_uconfig(gfx9::kGrbmGfxIndex, gfx9::grbm_select(se % topology_.engines_per_xcc));
-}
-
-void StreamBuilder::arm(std::uint32_t se, std::uint64_t va) {
-    const bool ring = config_.buffers > 1;
-    const std::size_t block = begin_xcc(se / topology_.engines_per_xcc);
-    select_engine(se);
-    encoder_.set_uconfig(gfx9::kSqThreadTraceTokenMask2, 0xFFFFFFFF);
-    encoder_.copy_immediate_to_register(0, gfx9::kSqThreadTraceStatus);
-    base(va);
-    encoder_.set_uconfig(gfx9::kSqThreadTraceSize, low(capacity_ / kPage));
-    encoder_.set_uconfig(gfx9::kSqThreadTraceCtrl, kCtrlResetBuffer);
-    recorded_wait_idle();
-    encoder_.set_uconfig(gfx9::kSqThreadTraceMode, ring ? kModeOn | kModeWrap : kModeOn);
-    if (ring) base(active_output(memory_, 1) + part(se));
-    end_xcc(block);
-}
-
-void StreamBuilder::wait_not_busy() {
-    if (recorded(config_))
-        encoder_.wait_register(kRecordedPollRegister, kStatusBusy, WaitFunction::kNotEqual, 1);
-    else if (read_2026())
-        encoder_.wait_register(kRecordedPollRegister, kStatusBusy, WaitFunction::kEqual, 0);
-    else
-        encoder_.wait_register(gfx9::kSqThreadTraceStatus, kStatusBusy, WaitFunction::kEqual, 0);
-}
-
-void StreamBuilder::save(std::uint32_t se) {
-    const std::uint64_t entry = memory_.control_va + engine_entry_offset(config_.dialect, se);
-    const std::size_t block = begin_xcc(se / topology_.engines_per_xcc);
-    select_engine(se);
-    wait_not_busy();
-    encoder_.copy_register_to_memory(gfx9::kSqThreadTraceStatus, entry + layout_.status);
-    encoder_.copy_register_to_memory(gfx9::kSqThreadTraceCntr, entry + layout_.counter);
-    encoder_.copy_register_to_memory(gfx9::kSqThreadTraceWptr, entry + layout_.wptr);
-    end_xcc(block);
-}
-
-void StreamBuilder::preamble() {
-    userdata2(kMarkerMagic);
-    userdata2(kMarkerVersion);
-    if (recorded(config_)) return;
-    if (config_.clock_markers && config_.clock_khz != 0)
-        userdata2(kMarkerAgentInfo | config_.clock_khz << 12);
-    if (!config_.counters.empty()) {
-        const auto count = static_cast<std::uint32_t>(config_.counters.size());
-        const std::uint32_t interval =
-            (1 + topology_.cus_per_engine) * ((count + 3) / 4 * 4) * (config_.counter_rate + 1);
-        userdata2(kMarkerAgentInfo | kAgentInfoCounterInterval | interval << 12);
-    }
-}
-
-void StreamBuilder::clock_of_xcc(std::uint32_t xcc, std::uint32_t field) {
-    const std::uint64_t va =
-        memory_.control_va + clock_entry_offset(topology_, config_.dialect, xcc) + field;
-    const std::size_t block = begin_xcc(xcc);
-    if (config_.clock_markers) {
-        broadcast();
-        encoder_.set_uconfig(gfx9::kSqThreadTraceUserdata3, kMarkerClock);
-        encoder_.copy_clock_to_memory(va);
-        encoder_.copy_memory_to_register(va, gfx9::kSqThreadTraceUserdata3);
-        encoder_.copy_memory_to_register(va + 4, gfx9::kSqThreadTraceUserdata3);
-        encoder_.copy_clock_low_to_register(gfx9::kSqThreadTraceUserdata3);
-    } else {
-        encoder_.copy_clock_to_memory(va);
-    }
-    end_xcc(block);
-}
-
-void StreamBuilder::clocks(std::uint32_t field) {
-    if (!stores_clocks(config_)) return;
-    const std::uint64_t engines = topology_.engines_per_xcc;
-    const std::uint64_t one_xcc = engines == 64 ? ~std::uint64_t{0} : (1ULL << engines) - 1;
-    for (std::uint32_t xcc = 0; xcc < topology_.xccs; ++xcc)
-        if ((config_.se_mask >> (xcc * engines) & one_xcc) != 0) clock_of_xcc(xcc, field);
-}
-
-void StreamBuilder::flush_control() {
-    encoder_.acquire_mem(memory_.control_va, used_control_bytes());
-}
-
-void StreamBuilder::flush_output() {
-    // The June 2025 library gives the size as the address.
-    const std::uint64_t va =
-        config_.dialect == Dialect::kJun25 ? config_.buffer_bytes : memory_.output_va;
-    encoder_.acquire_mem(va, config_.buffer_bytes);
-    for (const std::uint64_t extra : memory_.extra_output_va)
-        encoder_.acquire_mem(extra, config_.buffer_bytes);
-    if (read_2026() && config_.buffers > 1) encoder_.acquire_mem(va, config_.buffer_bytes);
-}
-
-void StreamBuilder::store_query(std::uint32_t se) {
-    const std::uint64_t entry = memory_.control_va + engine_entry_offset(config_.dialect, se);
-    encoder_.copy_register_to_memory(gfx9::kSqThreadTraceStatus, entry + layout_.query_status);
-    encoder_.copy_register_to_memory(gfx9::kSqThreadTraceWptr, entry + layout_.query_wptr);
-}
-
-std::vector<std::uint32_t> StreamBuilder::read_2026_query() {
-    const auto se = static_cast<std::uint32_t>(std::countr_zero(config_.se_mask));
-    const std::uint64_t entry = memory_.control_va + engine_entry_offset(config_.dialect, se);
-    const std::size_t block = begin_xcc(se / topology_.engines_per_xcc);
-    select_engine(se);
-    encoder_.copy_register_to_memory_unconfirmed(gfx9::kSqThreadTraceStatus,
-                                                 entry + layout_.query_status);
-    encoder_.copy_register_to_memory_unconfirmed(gfx9::kSqThreadTraceWptr,
-                                                 entry + layout_.query_wptr);
-    encoder_.acquire_mem(entry, layout_.entry_bytes);
-    broadcast();
-    end_xcc(block);
-    return std::move(stream_);
-}
-
-std::vector<std::uint32_t> StreamBuilder::read_2026_swap(std::uint32_t se, std::uint64_t index) {
-    const std::uint32_t xcc = se / topology_.engines_per_xcc;
-    const std::size_t block = begin_xcc(xcc);
-    select_engine(se);
-    wait_not_busy();
-    base(active_output(memory_, index + 2));
-    encoder_.copy_clock_to_memory(memory_.control_va +
-                                  clock_entry_offset(topology_, config_.dialect, xcc) +
-                                  layout_.swap_clock);
-    encoder_.acquire_mem(active_output(memory_, index), config_.buffer_bytes);
-    flush_control();
-    broadcast();
-    end_xcc(block);
-    return std::move(stream_);
-}
-
-std::vector<std::uint32_t> StreamBuilder::query() {
-    if (read_2026()) return read_2026_query();
-    broadcast();
-    for (std::uint32_t se = 0; se < engine_count(topology_); ++se) {
-        if (!selected(se)) continue;
-        const std::size_t block = begin_xcc(se / topology_.engines_per_xcc);
-        select_engine(se);
-        store_query(se);
-        end_xcc(block);
-    }
-    broadcast();
-    flush_control();
-    return std::move(stream_);
-}
-
-std::vector<std::uint32_t> StreamBuilder::swap(std::uint32_t se, std::uint64_t index) {
-    if (read_2026()) return read_2026_swap(se, index);
-    const std::uint32_t xcc = se / topology_.engines_per_xcc;
-    broadcast();
-    const std::size_t block = begin_xcc(xcc);
-    select_engine(se);
-    encoder_.copy_clock_to_memory(memory_.control_va +
-                                  clock_entry_offset(topology_, config_.dialect, xcc) +
-                                  layout_.swap_clock);
-    // As close to the new base as can be: a unit without room goes on as soon as it has one.
-    store_query(se);
-    base(active_output(memory_, index + 2) + part(se));
-    end_xcc(block);
-    broadcast();
-    encoder_.acquire_mem(active_output(memory_, index) + part(se), capacity_);
-    flush_control();
-    return std::move(stream_);
-}
-
-std::vector<std::uint32_t> StreamBuilder::start() {
-    broadcast();
-    recorded_wait_idle();
-    encoder_.set_uconfig(gfx9::kSqThreadTraceMask,
-                         kMaskStalls | config_.simd_mask << 8 | config_.target_cu);
-    counters_on();
-    std::uint32_t tokens = config_.detail ? kTokensDetail : kTokensOccupancy;
-    if (!recorded(config_)) tokens |= kTokenEventCs;
-    if (!config_.counters.empty()) tokens |= kTokenPerf;
-    encoder_.set_uconfig(gfx9::kSqThreadTraceTokenMask, tokens);
-    encoder_.set_uconfig(gfx9::kSqThreadTraceMode, kModeOff);
-    encoder_.set_uconfig(gfx9::kSqThreadTraceHiwater, kHiwater);
-    std::uint64_t va = memory_.output_va;
-    for (std::uint32_t se = 0; se < engine_count(topology_); ++se) {
-        if (selected(se)) {
-            arm(se, va);
-            va += capacity_;
-        } else if (recorded(config_)) {
-            va += kPage;
-        }
-    }
-    if (config_.dialect != Dialect::kAug25) broadcast();
-    recorded_wait_idle();
-    preamble();
-    clocks(layout_.start_clock);
-    if (!recorded(config_)) flush_control();
-    return std::move(stream_);
-}
-
-std::vector<std::uint32_t> StreamBuilder::stop() {
-    broadcast();
-    recorded_wait_idle();
-    clocks(layout_.end_clock);
-    if (stores_clocks(config_)) recorded_wait_idle();
-    encoder_.set_uconfig(gfx9::kSqThreadTraceMode, kModeOff);
-    recorded_wait_idle();
-    counters_off();
-    for (std::uint32_t se = 0; se < engine_count(topology_); ++se)
-        if (selected(se)) save(se);
-    broadcast();
-    if (!recorded(config_)) {
-        flush_output();
-        flush_control();
-        return std::move(stream_);
-    }
-    flush_control();
-    flush_output();
-    encoder_.set_uconfig(gfx9::kSqThreadTraceSize, 0);
-    encoder_.set_uconfig(gfx9::kSqThreadTraceCtrl, kCtrlResetBuffer);
-    encoder_.wait_idle();
-    flush_control();
-    encoder_.wait_idle();
-    return std::move(stream_);
-}
-
 } // namespace
 
 ControlLayout control_layout(Dialect dialect) {
@@ -614,7 +259,7 @@ build_start(const TraceTopology& topology, const TraceConfig& config, const Trac
     WAVETAP_CHECK_OK(check_memory(topology, config, memory));
     if (generation_of(topology.gfx) != Generation::kGfx9)
         return rdna::start(topology, config, memory, capacity);
-    return StreamBuilder(topology, config, memory, capacity).start();
+    return Gfx9StreamBuilder(topology, config, memory, capacity).start();
 }
 
 Result<std::vector<std::uint32_t>>
@@ -623,7 +268,7 @@ build_stop(const TraceTopology& topology, const TraceConfig& config, const Trace
     WAVETAP_CHECK_OK(check_memory(topology, config, memory));
     if (generation_of(topology.gfx) != Generation::kGfx9)
         return rdna::stop(topology, config, memory, capacity);
-    return StreamBuilder(topology, config, memory, capacity).stop();
+    return Gfx9StreamBuilder(topology, config, memory, capacity).stop();
 }
 
 Result<std::vector<std::uint32_t>>
@@ -633,7 +278,7 @@ build_query(const TraceTopology& topology, const TraceConfig& config, const Trac
     if (config.buffers < 2) return invalid("a query needs a ring of buffers", "buffers", "");
     if (generation_of(topology.gfx) != Generation::kGfx9)
         return rdna::query(topology, config, memory, capacity);
-    return StreamBuilder(topology, config, memory, capacity).query();
+    return Gfx9StreamBuilder(topology, config, memory, capacity).query();
 }
 
 Result<std::vector<std::uint32_t>> build_swap(const TraceTopology& topology,
@@ -645,7 +290,7 @@ Result<std::vector<std::uint32_t>> build_swap(const TraceTopology& topology,
     WAVETAP_CHECK_OK(engine_offset(topology, config, se));
     if (generation_of(topology.gfx) != Generation::kGfx9)
         return rdna::swap(topology, config, memory, capacity, se, swap);
-    return StreamBuilder(topology, config, memory, capacity).swap(se, swap);
+    return Gfx9StreamBuilder(topology, config, memory, capacity).swap(se, swap);
 }
 
 std::uint64_t active_output(const TraceMemory& memory, std::uint64_t swaps) {
