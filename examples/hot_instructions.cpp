@@ -41,8 +41,8 @@ struct HotInstructions {
         }
     }
     void diagnostic(const wavetap_diagnostic& fault) {
-        std::printf("%s: %s, %llu times: %s\n", fault.severity, fault.kind,
-                    static_cast<unsigned long long>(fault.count), fault.advice);
+        std::printf("%s: %s, %llu times: %s %s\n", fault.severity, fault.kind,
+                    static_cast<unsigned long long>(fault.count), fault.sentence, fault.advice);
     }
     std::uint64_t waves = 0, executions = 0;
     std::map<std::uint64_t, std::uint64_t> clocks; ///< by address; 0: no code known

@@ -146,10 +146,11 @@ typedef struct wavetap_event {
 typedef struct wavetap_diagnostic {
     const char* kind;     /**< a stable word: "packets-lost", "stitch-incomplete", … */
     const char* severity; /**< "info", "data-loss" or "error" */
-    const char* advice;   /**< one sentence */
+    const char* advice;   /**< what to do, or what not to trust, in a sentence */
     uint64_t count;
-    uint64_t first_byte_offset;
-    uint64_t first_time;
+    uint64_t first_byte_offset; /**< where it was first */
+    uint64_t first_time;        /**< likewise, the shader clock */
+    const char* sentence;       /**< what happened */
 } wavetap_diagnostic;
 
 /** Who is called; null members are left out. */

@@ -216,8 +216,9 @@ struct wavetap_stream {
         if (auto totals = decoder->finish(); !totals) return fail(totals.error());
         if (handlers.diagnostic == nullptr) return WAVETAP_STATUS_SUCCESS;
         for (const Diagnostic& each : diagnostics.list()) {
-            const wavetap_diagnostic out{each.kind,  each.severity,           each.advice,
-                                         each.count, each.first_offset_bytes, each.first_time};
+            const wavetap_diagnostic out{each.kind,    each.severity,           each.advice,
+                                         each.count,   each.first_offset_bytes, each.first_time,
+                                         each.sentence};
             handlers.diagnostic(&out, user);
         }
         return WAVETAP_STATUS_SUCCESS;

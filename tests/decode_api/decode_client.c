@@ -53,7 +53,7 @@ static void on_realtime(uint64_t time, uint64_t counter, void* user) {
     ++((seen_t*)user)->samples;
 }
 static void on_diagnostic(const wavetap_diagnostic* diagnostic, void* user) {
-    if (diagnostic->count == 0 || !*diagnostic->advice) exit(3);
+    if (diagnostic->count == 0 || !*diagnostic->advice || !*diagnostic->sentence) exit(3);
     ++((seen_t*)user)->diagnostics;
 }
 static const wavetap_decode_handlers kAll = {sizeof kAll, on_wave,     on_dispatch,

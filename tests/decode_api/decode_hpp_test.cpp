@@ -41,7 +41,13 @@ struct Everything {
     void dispatch(const wavetap_dispatch& dispatch) { dispatches.push_back(dispatch.time); }
     void event(const wavetap_event&) { ++events; }
     void realtime(std::uint64_t, std::uint64_t) { ++samples; }
-    void diagnostic(const wavetap_diagnostic& fault) { faults.emplace_back(fault.kind); }
+    void diagnostic(const wavetap_diagnostic& fault) {
+        faults.emplace_back(fault.kind);
+        EXPECT_TRUE(std::string(fault.sentence).ends_with('.'));
+        EXPECT_TRUE(std::string(fault.advice).ends_with('.'));
+        EXPECT_NE(std::string(fault.sentence), fault.advice);
+        EXPECT_LE(fault.first_time, 1500U);
+    }
 
     unsigned waves = 0, events = 0, samples = 0;
     std::size_t instruction_count = 0;
