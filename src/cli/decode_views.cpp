@@ -230,8 +230,9 @@ void print_diagnostics(const decode::BlobRecords& records, bool json) {
                         {"sentence", fault.sentence},
                         {"advice", fault.advice}});
         } else {
-            fmt::print("{}: {} ({} times, first at byte {}): {}\n", fault.severity, fault.kind,
-                       fault.count, fault.first_offset_bytes, fault.text());
+            fmt::print("{}: {} ({} times, first at byte {}, clock {}): {}\n", fault.severity,
+                       fault.kind, fault.count, fault.first_offset_bytes, fault.first_time,
+                       fault.text());
         }
     }
 }
