@@ -46,10 +46,16 @@ class Sums final : public RecordSink {
   public:
     void wave(const WaveView& view) override {
         ++waves;
+        with_pc += view.digest[0];
+        stall += view.digest[1];
+    }
+    WaveDigest digest(const WaveView& view) const override {
+        WaveDigest sums{};
         for (std::size_t i = 0; i < view.has_pc.size(); ++i) {
-            with_pc += view.has_pc[i];
-            stall += view.instructions.stalls[i];
+            sums[0] += view.has_pc[i];
+            sums[1] += view.instructions.stalls[i];
         }
+        return sums;
     }
     void waves_without_detail(std::span<const WaveHead> heads) override { waves += heads.size(); }
     void occupancies(std::span<const OccupancyRecord> records) override {

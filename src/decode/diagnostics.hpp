@@ -45,8 +45,17 @@ class Diagnostics {
   public:
     void add(Fault fault, std::uint64_t offset_bytes, std::uint64_t time, std::uint64_t count = 1) {
         Entry& entry = entries_[static_cast<std::size_t>(fault)];
-        if (entry.count == 0) entry = {0, offset_bytes, time};
+        if (entry.count == 0 || offset_bytes < entry.first_offset)
+            entry = {entry.count, offset_bytes, time};
         entry.count += count;
+    }
+    /// Adds what others counted; the order does not matter.
+    void merge(const Diagnostics& other) {
+        for (std::size_t i = 0; i < kFaultCount; ++i) {
+            const Entry& entry = other.entries_[i];
+            if (entry.count != 0)
+                add(static_cast<Fault>(i), entry.first_offset, entry.first_time, entry.count);
+        }
     }
     std::uint64_t count(Fault fault) const {
         return entries_[static_cast<std::size_t>(fault)].count;

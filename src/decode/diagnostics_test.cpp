@@ -31,14 +31,19 @@ TEST(DiagnosticsTable, IsCompleteForEveryFault) {
     }
 }
 
-// Each fault counts for itself and keeps the place where it was first.
+// Each fault counts for itself and keeps the place that is first in the stream, whatever the order
+// in which places are found.
 TEST(Diagnostics, CountEveryFaultAndKeepTheFirstPlace) {
     for (std::size_t i = 0; i < kFaultCount; ++i) {
         const auto fault = static_cast<Fault>(i);
         Diagnostics diagnostics;
         EXPECT_TRUE(diagnostics.list().empty());
-        diagnostics.add(fault, 100 + i, 1000 + i);
-        diagnostics.add(fault, 5, 6, 41);
+        Diagnostics part;
+        part.add(fault, 100 + i, 1000 + i);
+        part.add(fault, 100 + i, 999);
+        part.add(fault, 500, 5000, 30);
+        diagnostics.add(fault, 700, 7, 10);
+        diagnostics.merge(part);
         const auto list = diagnostics.list();
         ASSERT_EQ(list.size(), 1U);
         EXPECT_STREQ(list[0].kind, describe(fault).kind);

@@ -4,6 +4,7 @@
 
 #include "decode/engine.hpp"
 #include "decode/finisher.hpp"
+#include "decode/lane_walk.hpp"
 #include "decode/occupancy.hpp"
 #include "decode/register_state.hpp"
 #include "decode/token_feed.hpp"
@@ -12,14 +13,13 @@ namespace wavetap::decode {
 
 /// What the engines of all generations share: the clock, the pieces of the stream, and the stages
 /// around the waves. `Derived` has
-///   void take_occupancy(const Token&, WaveWords)  by lane: a token that does more than move the
-///                                                 clock; its place is given
-///   void take_instruction(const Token&, bool)     true: the last instruction token of its clock
-///   void take_rest(const Token&)
-///   WaveWords place_of(const Token&)        of the occupancy lane
+///   void take_occupancy(const Token&, StreamPoint, WaveWords)    by lane: as LaneWalk calls them
+///   void take_instruction(const Token&, StreamPoint, bool)
+///   WaveWords place_of(const Token&)
+///   void take_rest(const Token&, StreamPoint)
 ///   std::uint64_t clocks_of(const Token&)   how far it moves the clock
 ///   void finish_waves(StreamPoint)
-///   kUnit, kLookAheadBytes
+///   kLookAheadBytes
 template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine {
   public:
     explicit EngineBase(const EngineSetup& setup, bool quiet_on_target)
@@ -37,6 +37,7 @@ template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine
 
     std::uint64_t consume(std::span<const std::byte> bytes, std::uint64_t start_bits,
                           std::uint64_t origin, bool last) override {
+        if constexpr (requires { derived().begin_piece(); }) derived().begin_piece();
         bytes_ = bytes;
         origin_bits_ = origin * 8;
         const std::size_t behind =
@@ -45,7 +46,10 @@ template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine
             bytes.size() > behind ? std::uint64_t{bytes.size() - behind} * 8 : 0;
         Entry at{start_bits, after_ext_};
         if (!first_seen_) at = read_singly(at, stop, true);
-        at = feed_.run(*this, bytes, at, stop);
+        if constexpr (requires { derived().run_parts(bytes, at, stop); })
+            at = derived().run_parts(bytes, at, stop);
+        else
+            at = feed_.run(*this, bytes, at, stop);
         if (last) at = read_singly(at, std::uint64_t{bytes.size()} * 8, false);
         after_ext_ = at.after_ext;
         end_bits_ = origin_bits_ + at.bits;
@@ -71,21 +75,10 @@ template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine
 
     // For TokenFeed.
     void part(const sqtt::TokenColumns& part) {
-        for (std::size_t i = 0; i < totals_.tokens.size(); ++i)
-            totals_.tokens[i] += part.counts()[i];
+        count(part);
         for (const auto& segment : part.segments()) {
-            base_ = time_;
-            lanes_ = segment.lanes;
-            part_origin_ = part.origin_bits();
-            for (const Item item : segment.lanes[Columns::kRest]) {
-                run_to(item.position());
-                const Place place = this->place();
-                const sqtt::Token token = place.template token<true>(item);
-                time_ = place.time(item);
-                derived().take_rest(token);
-            }
-            run_to(~std::uint32_t{0});
-            time_ = base_ + std::uint64_t{segment.clocks} * Derived::kUnit;
+            take_segment(origin_of(part), segment.lanes);
+            time_ = walk_.origin().clock + std::uint64_t{segment.clocks} * Walk::kUnit;
         }
     }
     void begin_round() { finisher_.begin_round(); }
@@ -97,11 +90,10 @@ template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine
     using Item = Columns::Item;
 
     Derived& derived() { return *static_cast<Derived*>(this); }
-    StreamPoint at(const sqtt::Token& token) const { return {time_, token.offset_bits / 8}; }
     /// The clock jumps, by a timestamp.
     void move_clock(std::uint64_t clocks) {
         time_ += clocks;
-        base_ += clocks;
+        walk_.move_clock(clocks);
     }
     void event(StreamPoint at, EventKind kind) {
         sink_.event({at.time, kind, 0, 0, false, 0, at.offset_bytes});
@@ -112,6 +104,29 @@ template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine
         finisher_.flush();
     }
 
+    using Walk = LaneWalk<kGen>;
+
+    void count(const sqtt::TokenColumns& part) {
+        for (std::size_t i = 0; i < totals_.tokens.size(); ++i)
+            totals_.tokens[i] += part.counts()[i];
+    }
+    typename Walk::Origin origin_of(const sqtt::TokenColumns& part) const {
+        return {reinterpret_cast<const unsigned char*>(bytes_.data()), part.origin_bits(),
+                origin_bits_, time_};
+    }
+    /// Takes the tokens of a segment one after the other.
+    void take_segment(const typename Walk::Origin& origin, const typename Walk::Lanes& lanes) {
+        walk_.begin(origin, lanes);
+        for (const Item item : lanes[Columns::kRest]) {
+            walk_.run_to(derived(), item.position());
+            const sqtt::Token token = walk_.origin().template token<true>(item);
+            const StreamPoint at = walk_.origin().point(item, token);
+            time_ = at.time;
+            derived().take_rest(token, at);
+        }
+        walk_.run_to(derived(), ~std::uint32_t{0});
+    }
+
     const EngineSetup setup_;
     RecordSink& sink_;
     Diagnostics& diagnostics_;
@@ -119,69 +134,22 @@ template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine
     RegisterState registers_;
     Occupancy occupancy_;
     BlobTotals totals_;
+    TokenFeed<kGen> feed_;
     std::span<const std::byte> bytes_; ///< of the piece
     std::uint64_t origin_bits_ = 0;    ///< of the piece
     std::uint64_t time_ = 0;           ///< clock of the token in hand
+    Walk walk_;                        ///< through the segment in hand
 
   private:
-    /// What a lane's tokens are found by; in locals, so that it need not be read again and again.
-    struct Place {
-        const unsigned char* data;
-        std::uint64_t part_bits, stream_bits, clock;
-
-        template <bool kWide> sqtt::Token token(Item item) const {
-            sqtt::Token token = token_at<kGen, kWide>(
-                data, part_bits + std::uint64_t{item.position()} * 4, item.type());
-            token.offset_bits += stream_bits;
-            return token;
-        }
-        std::uint64_t time(Item item) const {
-            return clock + std::uint64_t{item.clocks} * Derived::kUnit;
-        }
-    };
-    Place place() const {
-        return {reinterpret_cast<const unsigned char*>(bytes_.data()), part_origin_, origin_bits_,
-                base_};
-    }
-    // Takes the tokens of the first two lanes that lie before `position`. The lanes know of each
-    // other only where a wave of the target starts or ends.
-    void run_to(std::uint32_t position) {
-        const Place place = this->place();
-        auto& lane = lanes_[Columns::kOccupancy];
-        const Item* item = lane.data();
-        const Item* const end = item + lane.size();
-        for (; item != end && item->position() < position; ++item) {
-            const sqtt::Token token = place.template token<false>(*item);
-            const WaveWords where = derived().place_of(token);
-            if (where.on_target()) run_instructions_to(item->position());
-            time_ = place.time(*item);
-            derived().take_occupancy(token, where);
-        }
-        lane = {item, end};
-        run_instructions_to(position);
-    }
-    void run_instructions_to(std::uint32_t position) {
-        const Place place = this->place();
-        auto& lane = lanes_[Columns::kInstruction];
-        const Item* item = lane.data();
-        const Item* const end = item + lane.size();
-        for (; item != end && item->position() < position; ++item) {
-            const sqtt::Token token = place.template token<false>(*item);
-            time_ = place.time(*item);
-            // Nothing else of this clock follows in the lane.
-            const bool last_of_clock = item + 1 != end && item[1].clocks != item->clocks;
-            derived().take_instruction(token, last_of_clock);
-        }
-        lane = {item, end};
-    }
     void take(const sqtt::Token& token) {
+        const StreamPoint at{time_, token.offset_bits / 8};
         switch (sqtt::lane_of(token.type)) {
         case Columns::kOccupancy:
-            return derived().take_occupancy(token, derived().place_of(token));
+            return derived().take_occupancy(token, at, derived().place_of(token));
         case Columns::kInstruction:
-            return derived().take_instruction(token, false);
+            return derived().take_instruction(token, at, false);
         case Columns::kRest:
-            return derived().take_rest(token);
+            return derived().take_rest(token, at);
         case Columns::kNobody:
             return;
         }
@@ -203,7 +171,6 @@ template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine
                                token.type == sqtt::TokenType::kExtension);
             const std::uint64_t clocks = derived().clocks_of(token);
             token.offset_bits += origin_bits_;
-            base_ = time_;
             time_ += clocks;
             take(token);
             if (!first_seen_ && token.type != sqtt::TokenType::kHeader && !is_padding(token)) {
@@ -216,10 +183,6 @@ template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine
         return {reader.offset_bits(), ext};
     }
 
-    TokenFeed<kGen> feed_;
-    std::array<std::span<const Item>, Columns::kLanes> lanes_{}; ///< of the segment, not yet taken
-    std::uint64_t part_origin_ = 0;
-    std::uint64_t base_ = 0; ///< clock at the beginning of the segment, timestamps applied
     std::uint64_t end_bits_ = 0;
     bool after_ext_ = false;
     bool first_seen_ = false;

@@ -26,7 +26,7 @@ WaveFinisher::WaveFinisher(const sqtt::Header& header, CodeMap& code, RecordSink
 }
 
 // Instructions at program counters that no code object covers: no line of code was looked for.
-std::uint64_t WaveFinisher::attribute(const InstructionList& list, AnchorList& anchors) {
+std::uint64_t WaveFinisher::attribute(const InstructionList& list, AnchorList& anchors) const {
     bool uncovered = false;
     anchors.attribute([&](std::uint64_t address) {
         const PcRef pc = code_->attribute_late(address);
@@ -51,7 +51,9 @@ std::uint64_t WaveFinisher::attribute(const InstructionList& list, AnchorList& a
 }
 
 void WaveFinisher::send(const WaveView& view, std::uint64_t placed, std::uint64_t missing,
-                        std::uint64_t offset_bytes) {
+                        std::uint64_t uncovered, std::uint64_t offset_bytes) {
+    if (uncovered != 0)
+        diagnostics_->add(Fault::kNoCodeObject, view.head.ordinal, view.head.start, uncovered);
     if (view.lines_without_token != 0)
         diagnostics_->add(Fault::kLinesWithoutToken, offset_bytes, view.head.start,
                           view.lines_without_token);
@@ -62,29 +64,32 @@ void WaveFinisher::send(const WaveView& view, std::uint64_t placed, std::uint64_
     sink_->wave(view);
 }
 
+void WaveFinisher::take(FinishedWave& out, const WaveHead& head, InstructionList& list,
+                        AnchorList& anchors, std::vector<TimelinePiece>& timeline,
+                        std::uint64_t offset_bytes) const {
+    out.uncovered = want_pcs_ && !list.empty() ? attribute(list, anchors) : 0;
+    out.head = head;
+    std::swap(out.list, list);
+    std::swap(out.anchors, anchors);
+    std::swap(out.timeline, timeline);
+    out.offset_bytes = offset_bytes;
+}
+
 void WaveFinisher::deliver(const WaveHead& head, InstructionList& list, AnchorList& anchors,
                            std::vector<TimelinePiece>& timeline, std::uint64_t offset_bytes) {
-    const bool stitched = want_pcs_ && !list.empty();
-    const std::uint64_t uncovered = stitched ? attribute(list, anchors) : 0;
-    if (uncovered != 0)
-        diagnostics_->add(Fault::kNoCodeObject, head.ordinal, head.start, uncovered);
     if (queueing_ && filling_.count < kMaxQueued && queued_ < kMaxQueuedInstructions) {
         queued_ += list.size();
-        if (filling_.count == filling_.waves.size())
-            filling_.waves.push_back(std::make_unique<Finished>());
-        Finished& wave = *filling_.waves[filling_.count++];
-        wave.head = head;
-        std::swap(wave.list, list);
-        std::swap(wave.anchors, anchors);
-        std::swap(wave.timeline, timeline);
-        wave.offset_bytes = offset_bytes;
-        wave.uncovered = uncovered;
-        return;
+        return take(filling_.add(), head, list, anchors, timeline, offset_bytes);
     }
     if (queueing_) flush();
+    const bool stitched = want_pcs_ && !list.empty();
+    const std::uint64_t uncovered = stitched ? attribute(list, anchors) : 0;
     Stitcher& stitcher = stitchers_[0];
     WaveView view{head, list, {}, {}, timeline, {}, false, 0};
-    if (!stitched) return send(view, 0, 0, offset_bytes);
+    if (!stitched) {
+        if (!list.empty()) view.digest = sink_->digest(view);
+        return send(view, 0, 0, 0, offset_bytes);
+    }
     stitcher.run(list, anchors, timeline, head.start);
     view.pcs = stitcher.pcs;
     view.has_pc = stitcher.has_pc;
@@ -92,10 +97,11 @@ void WaveFinisher::deliver(const WaveHead& head, InstructionList& list, AnchorLi
     view.excluded_barrier_waits = stitcher.barrier_waits;
     view.stitched = stitcher.complete;
     view.lines_without_token = stitcher.lines_without_token;
-    send(view, stitcher.placed, stitcher.missing - uncovered, offset_bytes);
+    view.digest = sink_->digest(view);
+    send(view, stitcher.placed, stitcher.missing - uncovered, uncovered, offset_bytes);
 }
 
-void WaveFinisher::stitch(Stitcher& stitcher, Finished& wave) const {
+void WaveFinisher::find_pcs(Stitcher& stitcher, FinishedWave& wave) const {
     wave.pcs.clear();
     wave.has_pc.clear();
     wave.barrier_waits.clear();
@@ -120,13 +126,11 @@ void WaveFinisher::stitch_part(std::size_t part, std::size_t parts) {
         stitch(stitchers_[part], *stitching_.waves[i]);
 }
 
-void WaveFinisher::emit(Queue& queue) {
+void WaveFinisher::emit(WaveQueue& queue) {
     for (std::size_t i = 0; i < queue.count; ++i) {
-        Finished& wave = *queue.waves[i];
-        const WaveView view{
-            wave.head,     wave.list,          wave.pcs,      wave.has_pc,
-            wave.timeline, wave.barrier_waits, wave.complete, wave.lines_without_token};
-        send(view, wave.placed, wave.missing, wave.offset_bytes);
+        FinishedWave& wave = *queue.waves[i];
+        if (!wave.present) continue;
+        send(view_of(wave), wave.placed, wave.missing, wave.uncovered, wave.offset_bytes);
         if (wave.list.times.size() > kMaxKept || wave.timeline.capacity() > kMaxKept) wave = {};
     }
     queue.count = 0;

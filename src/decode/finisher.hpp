@@ -14,19 +14,61 @@
 
 namespace wavetap::decode {
 
+/// Takes waves that are finished but for their program counters.
+class WaveReceiver {
+  public:
+    virtual ~WaveReceiver() = default;
+    /// May take the contents of list, anchors and timeline.
+    virtual void deliver(const WaveHead& head, InstructionList& list, AnchorList& anchors,
+                         std::vector<TimelinePiece>& timeline, std::uint64_t offset_bytes) = 0;
+    /// In a part of a stream: here the wave comes, if there is one, that was in `slot` before the
+    /// part began.
+    virtual void deliver_unknown(unsigned slot) { static_cast<void>(slot); }
+};
+
+/// A finished wave that waits for the sink.
+struct FinishedWave {
+    WaveHead head;
+    InstructionList list;
+    AnchorList anchors;
+    std::vector<TimelinePiece> timeline;
+    std::uint64_t offset_bytes = 0;
+    std::vector<PcRef> pcs;
+    std::vector<std::uint8_t> has_pc;
+    std::vector<WaveRecord::ExcludedBarrierWait> barrier_waits;
+    std::uint64_t placed = 0, missing = 0;
+    std::uint64_t uncovered = 0; ///< instructions that no code object covers
+    std::uint32_t lines_without_token = 0;
+    bool complete = false;
+    WaveDigest digest{};
+    bool present = true; ///< false: a place that was kept for a wave that was not there
+};
+
+/// Finished waves in the order of their delivery. Keeps memory for the next ones.
+struct WaveQueue {
+    std::vector<std::unique_ptr<FinishedWave>> waves; ///< the first `count` are in use
+    std::size_t count = 0;
+
+    FinishedWave& add() {
+        if (count == waves.size()) waves.push_back(std::make_unique<FinishedWave>());
+        waves[count]->present = true;
+        return *waves[count++];
+    }
+};
+
 /// The last stages of a wave: stitching and the sink. At once, or, from begin_round() to flush(),
 /// in groups that the threads of a pool stitch while the next waves are put together.
 /// The sink sees the same either way: waves in the order in which they were delivered.
-class WaveFinisher {
+class WaveFinisher final : public WaveReceiver {
   public:
     /// `want_pcs`: stitch at all. `pool` may be null.
     WaveFinisher(const sqtt::Header& header, CodeMap& code, RecordSink& sink,
                  Diagnostics& diagnostics, TaskPool* pool, bool want_pcs,
                  bool insert_barrier_waits);
 
-    /// A wave is finished. May take the contents of list, anchors and timeline.
+    /// A wave is finished.
     void deliver(const WaveHead& head, InstructionList& list, AnchorList& anchors,
-                 std::vector<TimelinePiece>& timeline, std::uint64_t offset_bytes);
+                 std::vector<TimelinePiece>& timeline, std::uint64_t offset_bytes) override;
 
     /// From here on waves are queued. Those of the round before are stitched meanwhile.
     void begin_round();
@@ -35,34 +77,34 @@ class WaveFinisher {
     /// The sink gets every wave that was delivered; from here on they are finished at once.
     void flush();
 
+    /// Puts a delivered wave into `out`. Thread safe while no code object is loaded or unloaded.
+    void take(FinishedWave& out, const WaveHead& head, InstructionList& list, AnchorList& anchors,
+              std::vector<TimelinePiece>& timeline, std::uint64_t offset_bytes) const;
+    /// Gives it its program counters and the sink's digest. Thread safe but for the stitcher, while
+    /// no code object is loaded or unloaded.
+    void stitch(Stitcher& stitcher, FinishedWave& wave) const {
+        find_pcs(stitcher, wave);
+        wave.digest = wave.list.empty() ? WaveDigest{} : sink_->digest(view_of(wave));
+    }
+    /// One for each thread of the pool.
+    Stitcher& stitcher(std::size_t thread) { return stitchers_[thread]; }
+    /// The sink gets the waves of a queue, stitched; then it is empty.
+    void emit(WaveQueue& queue);
+
     std::uint64_t instructions() const { return instructions_; }
     std::uint64_t with_pc() const { return with_pc_; }
 
   private:
-    struct Finished {
-        WaveHead head;
-        InstructionList list;
-        AnchorList anchors;
-        std::vector<TimelinePiece> timeline;
-        std::uint64_t offset_bytes = 0;
-        std::vector<PcRef> pcs;
-        std::vector<std::uint8_t> has_pc;
-        std::vector<WaveRecord::ExcludedBarrierWait> barrier_waits;
-        std::uint64_t placed = 0, missing = 0;
-        std::uint64_t uncovered = 0; ///< instructions that no code object covers
-        std::uint32_t lines_without_token = 0;
-        bool complete = false;
-    };
-    struct Queue {
-        std::vector<std::unique_ptr<Finished>> waves; ///< the first `count` are in use
-        std::size_t count = 0;
-    };
-    std::uint64_t attribute(const InstructionList& list, AnchorList& anchors);
-    void stitch(Stitcher& stitcher, Finished& wave) const;
+    static WaveView view_of(const FinishedWave& wave) {
+        return {wave.head,     wave.list,          wave.pcs,      wave.has_pc,
+                wave.timeline, wave.barrier_waits, wave.complete, wave.lines_without_token,
+                wave.digest};
+    }
+    void find_pcs(Stitcher& stitcher, FinishedWave& wave) const;
+    std::uint64_t attribute(const InstructionList& list, AnchorList& anchors) const;
     void stitch_part(std::size_t part, std::size_t parts);
-    void emit(Queue& queue);
     void send(const WaveView& view, std::uint64_t placed, std::uint64_t missing,
-              std::uint64_t offset_bytes);
+              std::uint64_t uncovered, std::uint64_t offset_bytes);
 
     CodeMap* code_;
     RecordSink* sink_;
@@ -71,7 +113,7 @@ class WaveFinisher {
     bool want_pcs_;
     std::vector<Stitcher> stitchers_; ///< one for each part of a queue
     bool queueing_ = false, running_ = false;
-    Queue filling_, stitching_;
+    WaveQueue filling_, stitching_;
     std::size_t queued_ = 0; ///< instructions of this round
     TaskPool::Group group_;
     std::uint64_t instructions_ = 0, with_pc_ = 0;

@@ -22,7 +22,7 @@ template <TokenType kToken, FieldId kField> std::uint32_t get(const Token& token
 
 class Gfx9Engine final : public EngineBase<sqtt::Generation::kGfx9, Gfx9Engine> {
   public:
-    static constexpr std::uint64_t kUnit = sqtt::kGfx9ClocksPerUnit;
+    static constexpr std::uint64_t kUnit = Walk::kUnit;
     /// How far behind a reset of the clock its timestamp is looked for; real ones come within four
     /// tokens.
     static constexpr std::size_t kTimestampBytes = 64 * 1024;
@@ -44,14 +44,14 @@ class Gfx9Engine final : public EngineBase<sqtt::Generation::kGfx9, Gfx9Engine> 
         return WaveWords::place(sa, cu, simd, get<kToken, FieldId::kSlot>(token),
                                 on_target(sa, cu, simd));
     }
-    void take_occupancy(const Token& token, WaveWords where) {
+    void take_occupancy(const Token& token, StreamPoint at, WaveWords where) {
         if (token.type == TokenType::kWaveStart)
-            wave_start(token, at(token), where);
+            wave_start(token, at, where);
         else
-            wave_end(at(token), where);
+            wave_end(at, where);
     }
-    void take_instruction(const Token& token, bool last_of_clock);
-    void take_rest(const Token& token);
+    void take_instruction(const Token& token, StreamPoint at, bool last_of_clock);
+    void take_rest(const Token& token, StreamPoint at);
     void finish_waves(StreamPoint end) {
         waves_.finish(end);
         totals_.instruction_tokens = waves_.totals().instruction_tokens;
@@ -170,7 +170,8 @@ inline void Gfx9Engine::wave_start(const Token& token, StreamPoint at, WaveWords
         get<kToken, FieldId::kCount>(token), get<kToken, FieldId::kThreadGroup>(token), 0);
     if (words.slot() >= sqtt::kGfx9SlotsPerIssue)
         diagnostics_.add(Fault::kSlotOutOfRange, at.offset_bytes, at.time);
-    const std::uint64_t entry = registers_.entry_address((words.me() & 1U) * 4U + words.pipe());
+    const PcRef entry =
+        setup_.code->attribute(registers_.entry_address((words.me() & 1U) * 4U + words.pipe()));
     if (words.count() > 64) {
         if (words.on_target())
             waves_.switch_context(at, words.simd(), words.slot());
@@ -233,8 +234,8 @@ void Gfx9Engine::perf(const Token& token, StreamPoint at) {
     sink_.perf(record);
 }
 
-inline void Gfx9Engine::take_instruction(const Token& token, bool /*last_of_clock*/) {
-    const StreamPoint at = this->at(token);
+inline void Gfx9Engine::take_instruction(const Token& token, StreamPoint at,
+                                         bool /*last_of_clock*/) {
     if (token.type == TokenType::kIssue) {
         constexpr auto kToken = TokenType::kIssue;
         waves_.issue(at, get<kToken, FieldId::kSimd>(token), get<kToken, FieldId::kStates>(token));
@@ -250,8 +251,7 @@ inline void Gfx9Engine::take_instruction(const Token& token, bool /*last_of_cloc
     waves_.inst_without_wave(at, head);
 }
 
-void Gfx9Engine::take_rest(const Token& token) {
-    const StreamPoint at = this->at(token);
+void Gfx9Engine::take_rest(const Token& token, StreamPoint at) {
     switch (token.type) {
     case TokenType::kMisc:
         misc(token, at);

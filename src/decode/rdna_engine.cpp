@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
 #include "decode/engine_base.hpp"
-#include "decode/rdna_ops.hpp"
-#include "decode/rdna_waves.hpp"
+#include "decode/part_pipeline.hpp"
+#include "decode/rdna_part.hpp"
+#include "decode/user_data.hpp"
 #include "sqtt/rdna.hpp"
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <vector>
 
 namespace wavetap::decode {
 namespace {
@@ -16,71 +19,23 @@ using sqtt::Generation;
 using sqtt::Token;
 using sqtt::TokenType;
 
-template <Generation> constexpr const auto& kRowsOf = sqtt::kGfx10Rows;
-template <> constexpr const auto& kRowsOf<Generation::kGfx11> = sqtt::kGfx11Rows;
-template <> constexpr const auto& kRowsOf<Generation::kGfx12> = sqtt::kGfx12Rows;
-template <> constexpr const auto& kRowsOf<Generation::kGfx1250> = sqtt::kGfx1250Rows;
-
-/// The bits of a field, or none where the generation lacks token or field.
-template <Generation kGen> consteval sqtt::BitRange bits_or_none(TokenType type, FieldId id) {
-    for (const sqtt::TokenRow& row : kRowsOf<kGen>) {
-        if (row.type == type) return row.find(id).bits;
-    }
-    return {};
-}
-
-// Codes of WSTART.count that mean a context switch.
-enum class CountKind : std::uint8_t { kNormal, kSave, kRestore, kIgnored };
-CountKind kind_of_count(unsigned count) {
-    if (count < 66 || count > 89) return CountKind::kNormal;
-    switch (count) {
-    case 66:
-    case 67:
-    case 70:
-    case 71:
-        return CountKind::kSave;
-    case 68:
-    case 69:
-    case 72:
-    case 73:
-    case 74:
-    case 75:
-        return CountKind::kRestore;
-    default:
-        return CountKind::kIgnored;
-    }
-}
-
-/// gfx1250: VALU tokens name their wave by its place among those used last.
-class RecentSlots {
-  public:
-    /// The slot at `place`, moved to the front; -1 if nothing was there yet.
-    int use(unsigned place) {
-        const int slot = slots_[place];
-        std::rotate(slots_.begin(), slots_.begin() + place, slots_.begin() + place + 1);
-        return slot;
-    }
-    void touch(unsigned slot) {
-        const auto found = std::find(slots_.begin(), slots_.end(), static_cast<int>(slot));
-        const auto last = found == slots_.end() ? slots_.end() - 1 : found;
-        std::rotate(slots_.begin(), last, last + 1);
-        slots_[0] = static_cast<int>(slot);
-    }
-
-  private:
-    std::array<int, 5> slots_{-1, -1, -1, -1, -1};
-};
-
 template <Generation kGen> class RdnaEngine final : public EngineBase<kGen, RdnaEngine<kGen>> {
     using Base = EngineBase<kGen, RdnaEngine<kGen>>;
+    using Lanes = RdnaLanes<kGen, Occupancy>;
 
   public:
-    static constexpr std::uint64_t kUnit = 1;
     static constexpr std::size_t kLookAheadBytes = sqtt::TokenColumns::kMarginBytes;
+    /// gfx1250: which wave a VALU token is of depends on all tokens before it.
+    static constexpr bool kInParts = kGen != Generation::kGfx1250;
 
     explicit RdnaEngine(const EngineSetup& setup)
-        : Base(setup, false), header_(setup.header), ops_(make_op_table(setup.header)),
-          waves_(setup.header, finisher_, diagnostics_) {}
+        : Base(setup, false), state_{setup.header, make_op_table(setup.header)},
+          context_{&finisher_, &diagnostics_, 0}, waves_(setup.header, context_),
+          lanes_(state_, occupancy_, waves_, sink_, diagnostics_) {
+        const std::size_t threads = setup.pool == nullptr ? 1 : setup.pool->threads();
+        for (std::size_t i = 0; kInParts && threads > 1 && i < threads; ++i)
+            part_slots_.push_back(std::make_unique<PartOccupancy>(*setup.code));
+    }
 
     std::uint64_t clocks_of(const Token& token) const {
         if constexpr (kGen == Generation::kGfx1250) {
@@ -89,15 +44,51 @@ template <Generation kGen> class RdnaEngine final : public EngineBase<kGen, Rdna
         }
         return token.delta;
     }
-    WaveWords place_of(const Token& token) const {
-        // Both kinds of starts have the place at the same bits.
-        return token.type == TokenType::kWaveEnd ? place<TokenType::kWaveEnd>(token)
-                                                 : place<TokenType::kWaveStart>(token);
+    WaveWords place_of(const Token& token) const { return lanes_.place_of(token); }
+    void take_occupancy(const Token& token, StreamPoint at, WaveWords where) {
+        lanes_.take_occupancy(token, at, where);
     }
-    void take_occupancy(const Token& token, WaveWords where);
-    void take_instruction(const Token& token, bool last_of_clock);
-    void take_rest(const Token& token);
+    void take_instruction(const Token& token, StreamPoint at, bool last_of_clock) {
+        lanes_.take_instruction(token, at, last_of_clock);
+    }
+    void take_rest(const Token& token, StreamPoint at) {
+        ToStream to{*this};
+        rest(token, at, to);
+    }
+    /// The caller may have loaded code since the piece before.
+    void begin_piece() { find_entries(); }
     void finish_waves(StreamPoint end);
+
+    sqtt::TokenColumns::Entry run_parts(std::span<const std::byte> bytes,
+                                        sqtt::TokenColumns::Entry at, std::uint64_t stop_bits) {
+        if (!kInParts || !this->feed_.together(at, stop_bits))
+            return this->feed_.run(*this, bytes, at, stop_bits);
+        if (!pipeline_)
+            pipeline_ = std::make_unique<PartPipeline<kGen, RdnaEngine>>(*setup_.pool,
+                                                                         this->feed_.part_bits());
+        return pipeline_->run(*this, bytes, at, stop_bits);
+    }
+
+    // For PartPipeline.
+    using Part = RdnaPart<kGen>;
+    static constexpr unsigned kChains = Part::kChains;
+    bool prepare(Part& part, const sqtt::TokenColumns& columns, const sqtt::TokenColumns* next,
+                 bool first);
+    bool build(Part& part, std::size_t thread) {
+        return part.build(*part_slots_[thread], finisher_, finisher_.stitcher(thread));
+    }
+    void join(Part& part, unsigned chain, std::size_t thread) {
+        if (chain == 0)
+            occupancy_.join(part.slots, part.joined[0].faults);
+        else
+            part.join(chain, waves_, finisher_, finisher_.stitcher(thread));
+    }
+    void deliver(Part& part);
+    void redo(const Part& part) {
+        part.walk(lanes_, [] { return false; });
+    }
+    void take_singly(const Part& part, const sqtt::TokenColumns& columns);
+    void end_parts() { lanes_.entries = entries_; }
 
   private:
     using Base::diagnostics_;
@@ -108,182 +99,123 @@ template <Generation kGen> class RdnaEngine final : public EngineBase<kGen, Rdna
     using Base::sink_;
     using Base::time_;
     using Base::totals_;
+    using typename Base::Columns;
+    using Mark = typename Part::Mark;
+    using Fields = RdnaFields<kGen>;
 
-    // Tokens of one clock wait for a WAVERDY of that clock.
-    static constexpr bool kHoldsTokens = kGen == Generation::kGfx10 || kGen == Generation::kGfx11;
-    static constexpr std::size_t kMaxHeld = 64;
-    struct Held {
-        std::uint64_t low = 0;
-        std::uint64_t offset_bits = 0;
-        std::uint8_t high = 0;
-        TokenType type = TokenType::kUnknown;
-    };
+    /// A part with more of them is taken token by token, so that its memory is bounded.
+    static constexpr std::size_t kLeastInstructions = 4096;
 
     template <TokenType kToken, FieldId kField> static std::uint64_t wide(const Token& token) {
-        constexpr sqtt::BitRange kBits = bits_or_none<kGen>(kToken, kField);
-        return sqtt::extract(token.bits, kBits);
+        return Fields::template wide<kToken, kField>(token);
     }
     template <TokenType kToken, FieldId kField> static std::uint32_t get(const Token& token) {
-        static_assert(bits_or_none<kGen>(kToken, kField).width() <= 32);
-        return static_cast<std::uint32_t>(wide<kToken, kField>(token));
+        return Fields::template get<kToken, kField>(token);
     }
 
-    void timestamp(const Token& token, StreamPoint at);
-    static bool can_pass(const Token& token);
-    void hold(const Token& token);
-    void flush();
-    void token(const Token& token, StreamPoint at);
-    void instruction_token(const Token& token, StreamPoint at);
-    bool on_target(std::uint32_t sa, std::uint32_t cu, std::uint32_t simd) const {
-        return sa == header_.target_sa && cu == header_.target_cu &&
-               (header_.simd_mask >> simd & 1) != 0;
+    /// What other tokens do to waves, done at once.
+    struct ToStream {
+        RdnaEngine& engine;
+        void clock(std::uint64_t clocks) { engine.move_clock(clocks); }
+        void entry(std::size_t queue, PcRef pc) {
+            engine.entries_[queue] = pc;
+            engine.lanes_.entries[queue] = pc;
+        }
+        void new_pc(StreamPoint at, unsigned slot, PcRef pc) { engine.lanes_.new_pc(at, slot, pc); }
+        void save_context(StreamPoint at) { engine.lanes_.save_context(at); }
+        void lost(StreamPoint) {
+            ++engine.losses_;
+            engine.lanes_.packets_lost();
+        }
+    };
+    /// The same, written down.
+    struct ToPart {
+        RdnaEngine& engine;
+        Part& part;
+        typename Base::Walk::Origin& origin;
+        std::uint32_t position = 0;
+
+        void clock(std::uint64_t clocks) {
+            engine.time_ += clocks;
+            origin.clock += clocks;
+            part.marks.push_back({position, Mark::Kind::kClock, 0, {}, {}, clocks});
+        }
+        void entry(std::size_t queue, PcRef pc) {
+            engine.entries_[queue] = pc;
+            part.marks.push_back(
+                {position, Mark::Kind::kEntry, static_cast<std::uint8_t>(queue), {}, pc, 0});
+        }
+        void new_pc(StreamPoint at, unsigned slot, PcRef pc) {
+            part.marks.push_back(
+                {position, Mark::Kind::kNewPc, static_cast<std::uint8_t>(slot), at, pc, 0});
+        }
+        void save_context(StreamPoint at) {
+            part.marks.push_back({position, Mark::Kind::kSaveContext, 0, at, {}, 0});
+        }
+        void lost(StreamPoint at) {
+            ++engine.losses_;
+            part.marks.push_back({position, Mark::Kind::kLost, 0, at, {}, 0});
+        }
+    };
+
+    void find_entries() {
+        for (std::size_t i = 0; i < entries_.size(); ++i)
+            entries_[i] =
+                setup_.code->attribute(registers_.entry_address(static_cast<unsigned>(i)));
+        lanes_.entries = entries_;
     }
-    template <TokenType kToken> WaveWords place(const Token& token) const;
-    void occupancy(const Token& token, StreamPoint at, WaveWords where);
-    template <TokenType kToken>
-    void wave_start(const Token& token, StreamPoint at, WaveWords where);
-    void wave_end(StreamPoint at, WaveWords where);
-    void instruction(const Token& token, StreamPoint at);
-    void valu(const Token& token, StreamPoint at);
-    void reg(const Token& token, StreamPoint at);
+    template <class To> void rest(const Token& token, StreamPoint at, To& to);
+    template <class To> void timestamp(const Token& token, StreamPoint at, To& to);
+    template <class To> void reg(const Token& token, StreamPoint at, To& to);
+    template <class To> void misc(const Token& token, StreamPoint at, To& to);
+    template <class To> void lost(StreamPoint at, To& to);
     void reg_init(const Token& token, StreamPoint at);
-    void misc(const Token& token, StreamPoint at);
     template <TokenType kToken> void shader_data(const Token& token, StreamPoint at);
     template <TokenType kToken> void event_token(const Token& token, StreamPoint at);
     [[gnu::noinline, gnu::cold]] void new_header(const Token& token, StreamPoint at);
-    void lost(StreamPoint at);
+    bool changes_all(const Columns& columns) const;
+    struct Head;
+    Head head_of(const Columns& columns) const;
+    void slices_of(Part& part, const Columns& columns, const Columns* next, bool first);
     static QueueKey queue(std::uint32_t me, std::uint32_t pipe) {
         return {static_cast<std::uint8_t>(me), static_cast<std::uint8_t>(pipe),
                 static_cast<std::uint8_t>((me & 1) * 4 + (pipe & 3))};
     }
 
-    sqtt::Header header_;
-    OpTable ops_;
+    RdnaState state_;
+    WaveContext context_;
     RdnaWaves waves_;
-    RecentSlots recent_;
-    std::array<Held, kMaxHeld> held_;
-    std::size_t held_count_ = 0;
-    std::uint64_t held_time_ = 0;
-    bool held_in_order_ = false; ///< a held token that no other may pass
-    std::uint8_t cluster_ = 0;
-    bool cluster_ends_ = false;
+    Lanes lanes_;
+    std::array<PcRef, 8> entries_{}; ///< where `rest` has got to
+    std::uint32_t losses_ = 0;       ///< likewise
+    bool moved_ = false;             ///< a header in the stream named another target
+    std::vector<std::unique_ptr<PartOccupancy>> part_slots_; ///< of each thread
+    std::unique_ptr<PartPipeline<kGen, RdnaEngine>> pipeline_;
 };
 
-template <Generation kGen>
-inline void RdnaEngine<kGen>::take_occupancy(const Token& token, WaveWords where) {
-    if constexpr (kHoldsTokens) {
-        if (held_in_order_ || where.on_target()) return hold(token);
-    }
-    occupancy(token, this->at(token), where);
-}
-
-template <Generation kGen>
-inline void RdnaEngine<kGen>::occupancy(const Token& token, StreamPoint at, WaveWords where) {
-    if (token.type == TokenType::kWaveStart)
-        wave_start<TokenType::kWaveStart>(token, at, where);
-    else if (token.type == TokenType::kWaveEnd)
-        wave_end(at, where);
-    else
-        wave_start<TokenType::kWaveStartExt>(token, at, where);
-}
-
-template <Generation kGen>
-inline void RdnaEngine<kGen>::take_instruction(const Token& token, bool last_of_clock) {
-    if constexpr (kHoldsTokens) {
-        if (held_count_ != 0 && held_time_ != time_) flush();
-        // Alone in its clock it has nothing to wait for.
-        if (held_count_ != 0 || !last_of_clock || token.type == TokenType::kWaveReady)
-            return hold(token);
-    }
-    instruction_token(token, this->at(token));
-}
-
-template <Generation kGen> void RdnaEngine<kGen>::take_rest(const Token& token) {
-    if (token.type == TokenType::kTimestamp) return timestamp(token, this->at(token));
-    if constexpr (kHoldsTokens) {
-        if (held_in_order_ || !can_pass(token)) return hold(token);
-    }
-    this->token(token, this->at(token));
-}
-
 template <Generation kGen> void RdnaEngine<kGen>::finish_waves(StreamPoint end) {
-    flush();
+    lanes_.flush();
     waves_.finish(end);
     for (const TokenType type :
          {TokenType::kInst, TokenType::kValu, TokenType::kImm1, TokenType::kImmediate})
         totals_.instruction_tokens += totals_.tokens[static_cast<std::size_t>(type)];
-    totals_.tokens_without_wave = waves_.totals().tokens_without_wave;
+    totals_.tokens_without_wave = context_.tokens_without_wave;
 }
 
-// WAVERDY belongs to the clock before its own and so before the other tokens of that clock. What
-// waits for it are the tokens of the target's waves; others need not, unless a token is held that
-// they must not overtake.
-template <Generation kGen> bool RdnaEngine<kGen>::can_pass(const Token& token) {
-    switch (token.type) {
-    case TokenType::kReg:
-    case TokenType::kRegInit:
-    case TokenType::kEvent:
-    case TokenType::kEventSync:
-    case TokenType::kShaderData:
-    case TokenType::kShaderDataShort:
-        return true;
-    case TokenType::kMisc:
-        return get<TokenType::kMisc, FieldId::kFlags>(token) == 0;
-    default:
-        return false;
-    }
-}
-
-template <Generation kGen> inline void RdnaEngine<kGen>::hold(const Token& token) {
-    if (held_count_ != 0 && (held_time_ != time_ || held_count_ == kMaxHeld)) flush();
-    if (token.type == TokenType::kWaveReady) {
-        this->token(token, {time_ > 0 ? time_ - 1 : 0, token.offset_bits / 8});
-        return;
-    }
-    held_time_ = time_;
-    // Field by field: a wider copy would wait for the narrow stores that made the token.
-    Held& held = held_[held_count_++];
-    held.low = token.bits.low;
-    held.high = token.bits.high;
-    held.type = token.type;
-    held.offset_bits = token.offset_bits;
-    switch (token.type) {
-    case TokenType::kValu:
-    case TokenType::kInst:
-    case TokenType::kImm1:
-    case TokenType::kImmediate:
-        break;
-    default:
-        held_in_order_ = true;
-    }
-}
-
-template <Generation kGen> void RdnaEngine<kGen>::flush() {
-    for (std::size_t i = 0; i < held_count_; ++i) {
-        Token token;
-        token.type = held_[i].type;
-        token.bits.low = held_[i].low;
-        token.bits.high = held_[i].high;
-        token.offset_bits = held_[i].offset_bits;
-        this->token(token, {held_time_, token.offset_bits / 8});
-    }
-    held_count_ = 0;
-    held_in_order_ = false;
-}
-
-template <Generation kGen> void RdnaEngine<kGen>::lost(StreamPoint at) {
+template <Generation kGen> template <class To> void RdnaEngine<kGen>::lost(StreamPoint at, To& to) {
     this->event(at, EventKind::kPacketsLost);
     diagnostics_.add(Fault::kPacketsLost, at.offset_bytes, at.time);
-    occupancy_.packets_lost();
-    waves_.packets_lost();
+    to.lost(at);
 }
 
-template <Generation kGen> void RdnaEngine<kGen>::timestamp(const Token& token, StreamPoint at) {
+template <Generation kGen>
+template <class To>
+void RdnaEngine<kGen>::timestamp(const Token& token, StreamPoint at, To& to) {
     constexpr auto kToken = TokenType::kTimestamp;
     const std::uint64_t value = wide<kToken, FieldId::kValue>(token);
     if constexpr (kGen == Generation::kGfx10) {
         const std::uint32_t type = get<kToken, FieldId::kType>(token);
-        if (type == 1) this->move_clock(value);
+        if (type == 1) to.clock(value);
         if (type == 2) sink_.realtime({at.time, value});
     } else {
         const bool realtime = get<kToken, FieldId::kRealtime>(token) != 0;
@@ -292,94 +224,14 @@ template <Generation kGen> void RdnaEngine<kGen>::timestamp(const Token& token, 
             if (!packets_lost) sink_.realtime({at.time, value});
             return;
         }
-        this->move_clock(value);
-        if (!packets_lost) return;
-        flush();
-        lost({time_, at.offset_bytes});
+        to.clock(value);
+        if (packets_lost) lost({time_, at.offset_bytes}, to);
     }
 }
 
 template <Generation kGen>
-template <TokenType kToken>
-inline WaveWords RdnaEngine<kGen>::place(const Token& token) const {
-    const std::uint32_t sa = get<kToken, FieldId::kSa>(token);
-    const std::uint32_t cu = get<kToken, FieldId::kCu>(token);
-    const std::uint32_t simd = get<kToken, FieldId::kSimd>(token);
-    return WaveWords::place(sa, cu, simd, get<kToken, FieldId::kSlot>(token),
-                            on_target(sa, cu, simd));
-}
-
-template <Generation kGen>
-template <TokenType kToken>
-inline void RdnaEngine<kGen>::wave_start(const Token& token, StreamPoint at, WaveWords where) {
-    bool is_ext = false;
-    std::uint32_t workgroup = 0;
-    if constexpr (kToken == TokenType::kWaveStartExt &&
-                  (kGen == Generation::kGfx12 || kGen == Generation::kGfx1250)) {
-        is_ext = get<kToken, FieldId::kExtIsLds>(token) == 0;
-        if (is_ext) workgroup = get<kToken, FieldId::kWorkgroup>(token);
-    }
-    const std::uint32_t me = get<kToken, FieldId::kMe>(token);
-    const std::uint32_t pipe = get<kToken, FieldId::kPipe>(token);
-    const WaveWords words =
-        where.from(me, pipe, get<kToken, FieldId::kCount>(token), workgroup, cluster_);
-    const CountKind kind = kind_of_count(words.count());
-    const std::uint64_t entry = registers_.entry_address((me & 1U) * 4U + (pipe & 3U));
-    if (kind == CountKind::kNormal) [[likely]] {
-        if (cluster_ends_) cluster_ = 0;
-        cluster_ends_ = false;
-        occupancy_.start(at, words, entry, is_ext);
-        if (words.on_target()) waves_.start(at, occupancy_.head(words));
-    } else if (kind == CountKind::kSave) {
-        occupancy_.pause(at, words);
-        if (words.on_target()) {
-            WaveHead head;
-            head.set(words);
-            waves_.save(at, head);
-        }
-    } else if (kind == CountKind::kRestore) {
-        occupancy_.resume(at, words, entry);
-        if (words.on_target()) waves_.restore(at, occupancy_.head(words));
-    }
-}
-
-template <Generation kGen> inline void RdnaEngine<kGen>::wave_end(StreamPoint at, WaveWords where) {
-    if (!occupancy_.end(at, where)) occupancy_.end_without_start(at, where);
-    if (where.on_target()) waves_.end(at, where.slot());
-}
-
-template <Generation kGen> void RdnaEngine<kGen>::instruction(const Token& token, StreamPoint at) {
-    constexpr auto kToken = TokenType::kInst;
-    const std::uint32_t slot = get<kToken, FieldId::kSlot>(token);
-    const std::uint32_t code = get<kToken, FieldId::kOp>(token);
-    const OpRow& op = ops_[code];
-    if constexpr (kGen == Generation::kGfx1250) {
-        if (code >= sqtt::kFirstListedOp && code <= sqtt::kLastListedOp) recent_.touch(slot);
-    }
-    if (op.kind == OpKind::kOther) {
-        sink_.other_simd({at.time, op.category, op.cycles});
-    } else if (op.kind == OpKind::kUnknown) {
-        diagnostics_.add(Fault::kUnknownInstructionCode, at.offset_bytes, at.time);
-    } else if (op.kind != OpKind::kIgnored) {
-        waves_.instruction(at, slot, op);
-    }
-}
-
-template <Generation kGen> void RdnaEngine<kGen>::valu(const Token& token, StreamPoint at) {
-    static constexpr OpRow kValu{OpKind::kNormal, Category::kValu, OpSource::kReal, 1};
-    if constexpr (kGen == Generation::kGfx1250) {
-        const int slot =
-            recent_.use(sqtt::kValuPlaces[get<TokenType::kValu, FieldId::kWaveTime>(token)]);
-        if (slot >= 0)
-            waves_.instruction(at, static_cast<unsigned>(slot), kValu);
-        else
-            diagnostics_.add(Fault::kTokenWithoutWave, at.offset_bytes, at.time);
-    } else {
-        waves_.instruction(at, get<TokenType::kValu, FieldId::kSlot>(token), kValu);
-    }
-}
-
-template <Generation kGen> void RdnaEngine<kGen>::reg(const Token& token, StreamPoint at) {
+template <class To>
+void RdnaEngine<kGen>::reg(const Token& token, StreamPoint at, To& to) {
     constexpr auto kToken = TokenType::kReg;
     if (get<kToken, FieldId::kDropped>(token) != 0)
         diagnostics_.add(Fault::kRegistersDropped, at.offset_bytes, at.time);
@@ -393,6 +245,10 @@ template <Generation kGen> void RdnaEngine<kGen>::reg(const Token& token, Stream
         registers_.write_compute(at, key, address, data);
     else
         registers_.write_other(at, key, address, data);
+    if (address == kUserdata2)
+        find_entries(); // code may have been loaded
+    else if (address == kPgmLo || address == kPgmHi)
+        to.entry(key.index, setup_.code->attribute(registers_.entry_address(key.index)));
 }
 
 template <Generation kGen> void RdnaEngine<kGen>::reg_init(const Token& token, StreamPoint at) {
@@ -403,7 +259,9 @@ template <Generation kGen> void RdnaEngine<kGen>::reg_init(const Token& token, S
         at, queue(get<kToken, FieldId::kMe>(token), get<kToken, FieldId::kPipe>(token)), data);
 }
 
-template <Generation kGen> void RdnaEngine<kGen>::misc(const Token& token, StreamPoint at) {
+template <Generation kGen>
+template <class To>
+void RdnaEngine<kGen>::misc(const Token& token, StreamPoint at, To& to) {
     constexpr auto kToken = TokenType::kMisc;
     std::uint32_t flags = get<kToken, FieldId::kFlags>(token);
     if constexpr (kGen == Generation::kGfx1250) {
@@ -411,22 +269,22 @@ template <Generation kGen> void RdnaEngine<kGen>::misc(const Token& token, Strea
         flags = (flags & 3) | (flags >> 2) << 3;
         if (get<kToken, FieldId::kClusterFirst>(token) != 0 ||
             get<kToken, FieldId::kClusterLast>(token) != 0) {
-            cluster_ = static_cast<std::uint8_t>(get<kToken, FieldId::kCluster>(token));
-            cluster_ends_ = get<kToken, FieldId::kClusterLast>(token) != 0;
+            lanes_.cluster = static_cast<std::uint8_t>(get<kToken, FieldId::kCluster>(token));
+            lanes_.cluster_ends = get<kToken, FieldId::kClusterLast>(token) != 0;
         }
     }
     if (flags == 0) return;
     const auto has = [flags](unsigned bit) { return (flags >> bit & 1) != 0; };
     if (has(sqtt::kMiscLostOrSample)) {
         if (kGen == Generation::kGfx10)
-            lost(at);
+            lost(at, to);
         else
             this->event(at, EventKind::kCounterSample);
     }
     if (has(sqtt::kMiscRinse)) this->event(at, EventKind::kCacheRinse);
     if (has(sqtt::kMiscSaveContext)) {
         this->event(at, EventKind::kSaveContext);
-        waves_.save_context();
+        to.save_context(at);
     }
     if (has(sqtt::kMiscStallBegin)) this->event(at, EventKind::kStallBegin);
     if (has(sqtt::kMiscStallEnd)) this->event(at, EventKind::kStallEnd);
@@ -439,7 +297,7 @@ template <TokenType kToken>
 void RdnaEngine<kGen>::shader_data(const Token& token, StreamPoint at) {
     if (get<kToken, FieldId::kExec>(token) != 0) return; // a report of the EXEC population
     WaveHead head;
-    head.set(place<kToken>(token));
+    head.set(lanes_.template place<kToken>(token));
     sink_.shader_data({at.time, get<kToken, FieldId::kData>(token), head.sa, head.cu, head.simd,
                        head.slot, kToken == TokenType::kShaderDataShort,
                        get<kToken, FieldId::kKind>(token) != 0});
@@ -456,75 +314,40 @@ void RdnaEngine<kGen>::event_token(const Token& token, StreamPoint at) {
 }
 
 template <Generation kGen> void RdnaEngine<kGen>::new_header(const Token& token, StreamPoint at) {
-    if (token.offset_bits == setup_.header_offset_bits || token.bits.low == header_.raw) return;
+    if (token.offset_bits == setup_.header_offset_bits || token.bits.low == state_.header.raw)
+        return;
     const auto parsed = sqtt::parse_header(token.bits.low);
     diagnostics_.add(Fault::kHeaderChanged, at.offset_bytes, at.time);
     if (!parsed || parsed->generation != kGen) return;
-    header_ = *parsed;
-    ops_ = make_op_table(header_);
+    lanes_.flush();
+    moved_ = true;
+    state_.header = *parsed;
+    state_.ops = make_op_table(*parsed);
 }
 
 template <Generation kGen>
-inline void RdnaEngine<kGen>::instruction_token(const Token& token, StreamPoint at) {
+template <class To>
+void RdnaEngine<kGen>::rest(const Token& token, StreamPoint at, To& to) {
     switch (token.type) {
-    case TokenType::kValu:
-        valu(token, at);
-        break;
-    case TokenType::kInst:
-        instruction(token, at);
-        break;
-    case TokenType::kImm1:
-        waves_.immediate(at, get<TokenType::kImm1, FieldId::kSlot>(token));
-        break;
-    case TokenType::kImmediate: {
-        std::uint32_t mask = get<TokenType::kImmediate, FieldId::kMask>(token);
-        for (unsigned slot = 0; mask != 0; ++slot, mask >>= 1) {
-            if ((mask & 1) != 0) waves_.immediate(at, slot);
-        }
-        break;
-    }
-    case TokenType::kWaveReady: {
-        std::uint32_t mask = get<TokenType::kWaveReady, FieldId::kMask>(token);
-        for (unsigned slot = 0; mask != 0; ++slot, mask >>= 1) {
-            if ((mask & 1) != 0) waves_.ready(at, slot);
-        }
-        break;
-    }
-    default:
-        break;
-    }
-}
-
-template <Generation kGen> void RdnaEngine<kGen>::token(const Token& token, StreamPoint at) {
-    switch (token.type) {
-    case TokenType::kValu:
-    case TokenType::kInst:
-    case TokenType::kImm1:
-    case TokenType::kImmediate:
-    case TokenType::kWaveReady:
-        instruction_token(token, at);
+    case TokenType::kTimestamp:
+        timestamp(token, at, to);
         break;
     case TokenType::kNewPc: {
         if (get<TokenType::kNewPc, FieldId::kError>(token) != 0)
             diagnostics_.add(Fault::kErrorPc, at.offset_bytes, at.time);
         const std::uint64_t pc = wide<TokenType::kNewPc, FieldId::kPc>(token) << 2;
-        waves_.new_pc(at, get<TokenType::kNewPc, FieldId::kSlot>(token),
-                      setup_.code->attribute(pc & ((std::uint64_t{1} << 48) - 1)));
+        to.new_pc(at, get<TokenType::kNewPc, FieldId::kSlot>(token),
+                  setup_.code->attribute(pc & ((std::uint64_t{1} << 48) - 1)));
         break;
     }
-    case TokenType::kWaveStart:
-    case TokenType::kWaveStartExt:
-    case TokenType::kWaveEnd:
-        occupancy(token, at, place_of(token));
-        break;
     case TokenType::kReg:
-        reg(token, at);
+        reg(token, at, to);
         break;
     case TokenType::kRegInit:
         reg_init(token, at);
         break;
     case TokenType::kMisc:
-        misc(token, at);
+        misc(token, at, to);
         break;
     case TokenType::kShaderData:
         shader_data<TokenType::kShaderData>(token, at);
@@ -545,6 +368,139 @@ template <Generation kGen> void RdnaEngine<kGen>::token(const Token& token, Stre
         diagnostics_.add(Fault::kUnknownToken, at.offset_bytes, at.time);
         break;
     }
+}
+
+// A header, or a marker that may load or unload code.
+template <Generation kGen> bool RdnaEngine<kGen>::changes_all(const Columns& columns) const {
+    if (moved_) return true;
+    const auto& queues = registers_.values().queues;
+    bool waits = std::any_of(queues.begin(), queues.end(),
+                             [](const auto& queue) { return queue.code_word != 0; });
+    const typename Base::Walk::Origin origin = this->origin_of(columns);
+    for (const auto& segment : columns.segments()) {
+        for (const auto item : segment.lanes[Columns::kRest]) {
+            if (item.type() == TokenType::kHeader) return true;
+            if (item.type() != TokenType::kReg) continue;
+            const Token token = origin.template token<true>(item);
+            if (get<TokenType::kReg, FieldId::kAddress>(token) != kUserdata2) continue;
+            const std::uint32_t data = get<TokenType::kReg, FieldId::kData>(token);
+            if (waits || (data & 0xFF) == kCodeObject) return true;
+        }
+    }
+    return false;
+}
+
+/// The tokens at the beginning of a part that belong to the clock that the part before ended with.
+template <Generation kGen> struct RdnaEngine<kGen>::Head {
+    std::array<std::size_t, Columns::kLanes> items{};
+    bool whole = false; ///< more than can be told apart: the part before must be known
+};
+
+template <Generation kGen>
+typename RdnaEngine<kGen>::Head RdnaEngine<kGen>::head_of(const Columns& columns) const {
+    Head head;
+    if constexpr (!Lanes::kHoldsTokens) return head;
+    if (columns.segments().empty() || columns.segments()[0].clocks == 0) {
+        head.whole = true;
+        return head;
+    }
+    const auto& lanes = columns.segments()[0].lanes;
+    for (unsigned lane = 0; lane < Columns::kLanes; ++lane) {
+        const auto end = std::find_if(lanes[lane].begin(), lanes[lane].end(),
+                                      [](const auto item) { return item.clocks != 0; });
+        head.items[lane] = static_cast<std::size_t>(end - lanes[lane].begin());
+    }
+    head.whole = head.items[Columns::kRest] != 0;
+    return head;
+}
+
+// With the clock at which each begins; that is found out later for all but the first.
+template <Generation kGen>
+void RdnaEngine<kGen>::slices_of(Part& part, const Columns& columns, const Columns* next,
+                                 bool first) {
+    const Head head = head_of(columns);
+    for (const auto& segment : columns.segments())
+        part.slices.push_back({this->origin_of(columns), segment.lanes, 0});
+    if (Lanes::kHoldsTokens && !head.whole && !part.slices.empty()) {
+        auto& lanes = part.slices[0].lanes;
+        typename Base::Walk::Lanes before{};
+        for (unsigned lane = 0; lane < Columns::kLanes; ++lane) {
+            before[lane] = lanes[lane].first(head.items[lane]);
+            lanes[lane] = lanes[lane].subspan(head.items[lane]);
+        }
+        // The first part of all comes behind tokens that were taken singly.
+        if (first) {
+            this->take_segment(part.slices[0].origin, before);
+            lanes_.flush();
+        }
+    }
+    if (!Lanes::kHoldsTokens) return;
+    const Head more = next == nullptr ? Head{} : head_of(*next);
+    part.keep_held = next == nullptr || more.whole;
+    part.take_more = !part.keep_held;
+    if (!part.take_more) return;
+    typename Base::Walk::Lanes behind{};
+    for (unsigned lane = 0; lane < Columns::kLanes; ++lane)
+        behind[lane] = next->segments()[0].lanes[lane].first(more.items[lane]);
+    part.slices.push_back({this->origin_of(*next), behind, 0});
+}
+
+template <Generation kGen>
+bool RdnaEngine<kGen>::prepare(Part& part, const sqtt::TokenColumns& columns,
+                               const sqtt::TokenColumns* next, bool first) {
+    this->count(columns);
+    part.begin(state_);
+    slices_of(part, columns, next, first);
+    if (head_of(columns).whole || changes_all(columns)) return false;
+    part.entries = entries_;
+    part.slots.losses = losses_;
+    for (std::size_t i = 0; i < part.slices.size(); ++i) {
+        auto& slice = part.slices[i];
+        slice.origin.clock = time_;
+        typename Base::Walk::Origin origin = slice.origin;
+        ToPart to{*this, part, origin};
+        for (const auto item : slice.lanes[Columns::kRest]) {
+            to.position = item.position();
+            const Token token = origin.template token<true>(item);
+            const StreamPoint at = origin.point(item, token);
+            time_ = at.time;
+            rest(token, at, to);
+        }
+        slice.marks_end = part.marks.size();
+        time_ = origin.clock;
+        if (i < columns.segments().size()) time_ += columns.segments()[i].clocks;
+    }
+    part.most_instructions = kLeastInstructions + columns.bytes();
+    return true;
+}
+
+template <Generation kGen>
+void RdnaEngine<kGen>::take_singly(const Part& part, const sqtt::TokenColumns& columns) {
+    lanes_.entries = entries_;
+    for (std::size_t i = 0; i < part.slices.size(); ++i) {
+        typename Base::Walk::Origin origin = part.slices[i].origin;
+        origin.clock = time_;
+        this->take_segment(origin, part.slices[i].lanes);
+        time_ = this->walk_.origin().clock;
+        if (i < columns.segments().size()) time_ += columns.segments()[i].clocks;
+    }
+    if (!part.keep_held) lanes_.flush();
+}
+
+template <Generation kGen> void RdnaEngine<kGen>::deliver(Part& part) {
+    this->drain();
+    part.slots.send(sink_);
+    finisher_.emit(part.waves);
+    for (const auto& record : part.others)
+        sink_.other_simd(record);
+    const auto add = [this](const typename Part::Joined& joined) {
+        diagnostics_.merge(joined.faults);
+        context_.tokens_without_wave += joined.tokens_without_wave;
+    };
+    add(part.built);
+    for (const auto& joined : part.joined)
+        add(joined);
+    if (part.keep_held) lanes_.take_held(part.lanes->held());
 }
 
 } // namespace

@@ -7,6 +7,8 @@
 namespace wavetap::decode {
 namespace {
 
+constexpr std::size_t kMaxKept = 4096; ///< what a list keeps memory for from part to part
+
 constexpr std::uint8_t c(Category category) {
     return static_cast<std::uint8_t>(category);
 }
@@ -47,12 +49,24 @@ void RdnaWaves::begin(Wave& wave, StreamPoint at, const WaveHead& head) {
     wave.timeline.clear();
 }
 
+// What was in the slot before makes room.
+void RdnaWaves::clear(Wave& wave, StreamPoint at) {
+    if (!wave.present) return;
+    const unsigned slot = static_cast<unsigned>(&wave - waves_.data());
+    if (!wave.complete)
+        contexts_[slot]->diagnostics->add(Fault::kStartOfLiveWave, at.offset_bytes, at.time);
+    deliver(wave, slot, at);
+}
+
 void RdnaWaves::start(StreamPoint at, const WaveHead& head) {
-    Wave& wave = waves_[head.slot & 31];
-    if (wave.present) {
-        if (!wave.complete) diagnostics_->add(Fault::kStartOfLiveWave, at.offset_bytes, at.time);
-        deliver(wave, at);
+    const unsigned slot = head.slot & 31;
+    Wave& wave = waves_[slot];
+    if (wave.unknown) {
+        wave.unknown = false;
+        first_start_[slot] = at;
+        contexts_[slot]->receiver->deliver_unknown(slot);
     }
+    clear(wave, at);
     begin(wave, at, head);
     wave.anchors.add_known(0, head.entry);
 }
@@ -67,7 +81,7 @@ void RdnaWaves::save(StreamPoint at, const WaveHead& head) {
 
 void RdnaWaves::restore(StreamPoint at, const WaveHead& head) {
     Wave& wave = waves_[head.slot & 31];
-    if (wave.present && wave.complete) deliver(wave, at);
+    if (wave.present && wave.complete) deliver(wave, head.slot & 31, at);
     if (!wave.present) {
         begin(wave, at, head);
         wave.head.start_seen = false;
@@ -91,14 +105,70 @@ void RdnaWaves::packets_lost() {
     }
 }
 
-RdnaWaves::Wave* RdnaWaves::active(StreamPoint at, unsigned slot) {
+RdnaWaves::Wave* RdnaWaves::active(const Waiting& what, unsigned slot) {
     Wave& wave = waves_[slot & 31];
-    if (!wave.present || wave.complete) {
-        ++totals_.tokens_without_wave;
-        diagnostics_->add(Fault::kTokenWithoutWave, at.offset_bytes, at.time);
-        return nullptr;
+    if (wave.present && !wave.complete) [[likely]]
+        return &wave;
+    if (wave.unknown) {
+        wait(what, slot & 31);
+    } else {
+        WaveContext& context = *contexts_[slot & 31];
+        ++context.tokens_without_wave;
+        context.diagnostics->add(Fault::kTokenWithoutWave, what.at.offset_bytes, what.at.time);
     }
-    return &wave;
+    return nullptr;
+}
+
+void RdnaWaves::wait(const Waiting& what, unsigned slot) {
+    lists_[slot].push_back(what);
+    ++waiting_;
+}
+
+void RdnaWaves::redo(const Waiting& what, unsigned slot) {
+    switch (what.kind) {
+    case Kind::kInstruction:
+        return instruction(what.at, slot, *what.op);
+    case Kind::kImmediate:
+        return immediate(what.at, slot);
+    case Kind::kReady:
+        return ready(what.at, slot);
+    case Kind::kNewPc:
+        return new_pc(what.at, slot, what.pc);
+    case Kind::kEnd:
+        return end(what.at, slot);
+    }
+}
+
+void RdnaWaves::begin_part(WaveContext& context) {
+    contexts_.fill(&context);
+    for (Wave& wave : waves_) {
+        wave.unknown = true;
+        wave.present = false;
+    }
+    for (auto& list : lists_) {
+        list.clear();
+        if (list.capacity() > kMaxKept) list = {};
+    }
+    waiting_ = 0;
+}
+
+std::size_t RdnaWaves::open_instructions() const {
+    std::size_t count = 0;
+    for (const Wave& wave : waves_)
+        count += wave.present ? wave.list.size() : 0;
+    return count;
+}
+
+void RdnaWaves::join(unsigned slot, RdnaWaves& part, WaveContext& context) {
+    WaveContext* const before = contexts_[slot];
+    contexts_[slot] = &context;
+    for (const Waiting& what : part.lists_[slot])
+        redo(what, slot);
+    if (part.known(slot)) {
+        clear(waves_[slot], part.first_start_[slot]);
+        std::swap(waves_[slot], part.waves_[slot]);
+    }
+    contexts_[slot] = before;
 }
 
 void RdnaWaves::close_barrier(Wave& wave, std::uint64_t time) const {
@@ -172,7 +242,7 @@ void RdnaWaves::return_from_trap(Wave& wave, std::uint64_t time) const {
 }
 
 void RdnaWaves::instruction(StreamPoint at, unsigned slot, const OpRow& op) {
-    Wave* wave = active(at, slot);
+    Wave* wave = active({at, &op, {}, Kind::kInstruction}, slot);
     if (wave == nullptr) return;
     if (op.kind == OpKind::kNormal && !wave->barrier_open && !wave->trapped) [[likely]] {
         append(*wave, at.time, op);
@@ -216,6 +286,7 @@ void RdnaWaves::instruction(StreamPoint at, unsigned slot, const OpRow& op) {
 
 void RdnaWaves::ready(StreamPoint at, unsigned slot) {
     Wave& wave = waves_[slot & 31];
+    if (wave.unknown) return wait({at, nullptr, {}, Kind::kReady}, slot & 31);
     if (!wave.present || wave.complete) return;
     close_barrier(wave, above(at.time, 1));
     if (wave.replay_pending || (wave.replay_time != 0 && wave.replay_time >= at.time)) return;
@@ -224,6 +295,7 @@ void RdnaWaves::ready(StreamPoint at, unsigned slot) {
 
 void RdnaWaves::new_pc(StreamPoint at, unsigned slot, PcRef pc) {
     Wave& wave = waves_[slot & 31];
+    if (wave.unknown) return wait({at, nullptr, pc, Kind::kNewPc}, slot & 31);
     if (!wave.present || wave.trapped || wave.anchors.empty()) return;
     if (!wave.complete) close_barrier(wave, at.time);
     wave.anchors.arrived(wave.list.size(), pc);
@@ -231,6 +303,7 @@ void RdnaWaves::new_pc(StreamPoint at, unsigned slot, PcRef pc) {
 
 void RdnaWaves::end(StreamPoint at, unsigned slot) {
     Wave& wave = waves_[slot & 31];
+    if (wave.unknown) return wait({at, nullptr, {}, Kind::kEnd}, slot & 31);
     if (!wave.present || wave.complete) return;
     set(wave, WaveState::kEmpty, at.time);
     wave.complete = true;
@@ -242,23 +315,24 @@ void RdnaWaves::end(StreamPoint at, unsigned slot) {
     wave.list.push(begin, c(Category::kMsg), to_u32(at.time - begin), 0);
 }
 
-void RdnaWaves::deliver(Wave& wave, StreamPoint at) {
+void RdnaWaves::deliver(Wave& wave, unsigned slot, StreamPoint at) {
+    const WaveContext& context = *contexts_[slot];
     wave.present = false;
     wave.head.complete = wave.complete;
     InstructionList& list = wave.list;
     if (!wave.complete) {
-        diagnostics_->add(Fault::kUnfinishedWave, at.offset_bytes, wave.head.start);
+        context.diagnostics->add(Fault::kUnfinishedWave, at.offset_bytes, wave.head.start);
         std::uint64_t end = wave.head.start;
         for (std::size_t i = 0; i < list.size(); ++i)
             end = std::max(end, list.end(i) + 4);
         wave.head.end = wave.head.record_end = end;
     }
-    finisher_->deliver(wave.head, list, wave.anchors, wave.timeline, at.offset_bytes);
+    context.receiver->deliver(wave.head, list, wave.anchors, wave.timeline, at.offset_bytes);
 }
 
 void RdnaWaves::finish(StreamPoint at) {
-    for (Wave& wave : waves_) {
-        if (wave.present) deliver(wave, at);
+    for (unsigned slot = 0; slot < kSlots; ++slot) {
+        if (waves_[slot].present) deliver(waves_[slot], slot, at);
     }
 }
 

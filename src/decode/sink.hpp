@@ -6,6 +6,7 @@
 #include "decode/instruction_list.hpp"
 #include "decode/records.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -72,6 +73,9 @@ static_assert(offsetof(WaveHead, complete) == offsetof(WaveHead, workgroup) + 2)
 static_assert(offsetof(WaveHead, start_seen) == offsetof(WaveHead, workgroup) + 4);
 static_assert(sizeof(WaveHead) == offsetof(WaveHead, sa) + sizeof(WaveWords));
 
+/// What a sink makes of a wave before the wave's turn comes, see RecordSink::digest().
+using WaveDigest = std::array<std::uint64_t, 4>;
+
 /// A finished wave; everything is borrowed for the length of the call.
 struct WaveView {
     const WaveHead& head;
@@ -82,6 +86,7 @@ struct WaveView {
     std::span<const WaveRecord::ExcludedBarrierWait> excluded_barrier_waits;
     bool stitched = false;
     std::uint32_t lines_without_token = 0;
+    WaveDigest digest{};
 };
 
 /// A wave slot was taken or given back, in stream order.
@@ -107,13 +112,17 @@ static_assert(offsetof(OccupancyRecord, sa) == offsetof(OccupancyRecord, start) 
 static_assert(offsetof(OccupancyRecord, workgroup) == offsetof(OccupancyRecord, start) + 8);
 
 /// Takes records as the decoder finds them. The default of each call drops the record. Calls come
-/// from the thread that feeds the decoder, however many threads it uses. Records of one kind come
+/// from the thread that feeds the decoder, however many threads it uses, but for digest(). Records of one kind come
 /// in stream order, waves with and without instruction detail each for themselves; records of several
 /// kinds do not wait for each other.
 class RecordSink {
   public:
     virtual ~RecordSink() = default;
     virtual void wave(const WaveView&) {}
+    /// Sums over the instructions of a wave, so that all threads add them up and wave() need not: it
+    /// gets the answer as WaveView::digest. Called once for each wave that has instructions, in any
+    /// order, by any thread of the decoder and by several at once.
+    virtual WaveDigest digest(const WaveView&) const { return {}; }
     virtual void occupancy(const OccupancyRecord&) {}
     /// Several at once, for sinks that take many. The default calls occupancy() for each.
     virtual void occupancies(std::span<const OccupancyRecord> records) {

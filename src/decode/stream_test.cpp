@@ -5,6 +5,7 @@
 #include "decode/long_trace.hpp"
 #include "decode/stream.hpp"
 #include "decode/text_source_for_test.hpp"
+#include "decode/written_for_test.hpp"
 #include "sqtt/test_data.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +26,18 @@ class TextSink final : public RecordSink {
   public:
     explicit TextSink(const CodeMap& code) : code_(&code) {}
 
-    void wave(const WaveView& view) override { add(waves, view); }
+    void wave(const WaveView& view) override {
+        EXPECT_EQ(view.digest, view.instructions.empty() ? WaveDigest{} : digest(view));
+        add(waves, view);
+    }
+    WaveDigest digest(const WaveView& view) const override {
+        WaveDigest sums{view.instructions.size(), view.head.start, 0, 0};
+        for (std::size_t i = 0; i < view.has_pc.size(); ++i) {
+            sums[2] += view.has_pc[i];
+            sums[3] += view.instructions.stalls[i];
+        }
+        return sums;
+    }
     void waves_without_detail(std::span<const WaveHead> heads) override {
         const InstructionList none;
         for (const WaveHead& head : heads)
@@ -237,8 +249,12 @@ constexpr Way kWays[] = {{1, 1, 0},    {1, 7, 0},    {1, 333, 0},  {2, 2, 0},   
 /// records of all are compared by every other build.
 #ifdef __SANITIZE_THREAD__
 constexpr std::size_t kEveryNthBlob = 3;
+constexpr unsigned kMixedSteps = 10'000, kMixedStreams = 1;
+constexpr std::size_t kLongWays = 3;
 #else
 constexpr std::size_t kEveryNthBlob = 1;
+constexpr unsigned kMixedSteps = 40'000, kMixedStreams = 3;
+constexpr std::size_t kLongWays = 7;
 #endif
 
 class EveryWay : public testing::TestWithParam<const char*> {};
@@ -268,10 +284,13 @@ INSTANTIATE_TEST_SUITE_P(Blobs, EveryWay,
 struct Body {
     const char* arch;
     sqtt::Generation generation;
+    bool only_target = false;
 };
 constexpr Body kBodies[] = {{"gfx950", sqtt::Generation::kGfx9},
                             {"gfx1100", sqtt::Generation::kGfx11},
-                            {"gfx1200", sqtt::Generation::kGfx12}};
+                            {"gfx1200", sqtt::Generation::kGfx12},
+                            {"gfx1100", sqtt::Generation::kGfx11, true},
+                            {"gfx1200", sqtt::Generation::kGfx12, true}};
 
 class Long : public testing::TestWithParam<Body> {
   protected:
@@ -287,12 +306,14 @@ TEST_P(Long, TracesGiveTheSameRecordsEveryWay) {
     if (std::filesystem::exists(path())) files.push_back(path());
     WAVETAP_NEED_DATA(files);
     Subject subject = subject_of(path());
-    const LongTrace trace(GetParam().generation, subject.bytes);
+    const LongTrace trace(GetParam().generation, subject.bytes, GetParam().only_target);
     subject.bytes = trace.make(1'500'000);
     const Outcome sound = decode_so(subject, {});
     EXPECT_GT(sound.sink->count, 1000U);
-    for (const Way way : {Way{2, 0, 0}, Way{3, 0, 0}, Way{8, 0, 0}, Way{1, 100'003, 0},
-                          Way{2, 40'001, 0}, Way{3, 9'999, 300'001}, Way{8, 20'000, 0}})
+    static constexpr Way kSound[] = {Way{2, 0, 0},       Way{3, 0, 0},      Way{8, 0, 0},
+                                     Way{1, 100'003, 0}, Way{2, 40'001, 0}, Way{3, 9'999, 300'001},
+                                     Way{8, 20'000, 0}};
+    for (const Way way : std::span(kSound).first(kLongWays))
         expect_same(subject, sound, way);
     std::uint64_t state = 88172645463325252ULL;
     for (std::size_t i = 700'000; i < 760'000; ++i) {
@@ -304,13 +325,109 @@ TEST_P(Long, TracesGiveTheSameRecordsEveryWay) {
     }
     const Outcome damaged = decode_so(subject, {});
     EXPECT_NE(damaged.diagnostics, sound.diagnostics);
-    for (const Way way : {Way{2, 0, 0}, Way{3, 0, 0}, Way{8, 0, 0}, Way{1, 100'003, 0},
-                          Way{2, 4'001, 0}, Way{3, 9'999, 300'001}, Way{8, 1'000, 0}})
+    static constexpr Way kDamaged[] = {Way{2, 0, 0},       Way{3, 0, 0},     Way{8, 0, 0},
+                                       Way{1, 100'003, 0}, Way{2, 4'001, 0}, Way{3, 9'999, 300'001},
+                                       Way{8, 1'000, 0}};
+    for (const Way way : std::span(kDamaged).first(kLongWays))
         expect_same(subject, damaged, way);
 }
 
-INSTANTIATE_TEST_SUITE_P(Bodies, Long, testing::ValuesIn(kBodies),
-                         [](const auto& param) { return std::string(param.param.arch); });
+INSTANTIATE_TEST_SUITE_P(Bodies, Long, testing::ValuesIn(kBodies), [](const auto& param) {
+    return std::string(param.param.arch) + (param.param.only_target ? "_long_waves" : "");
+});
+
+/// A stream of everything that the parts of a stream must tell each other, in random order: waves
+/// that start twice or end without a start, instructions of slots without a wave, many tokens in one
+/// clock, program counters, entries that change; now and then losses, context switches and code
+/// that is loaded or unloaded.
+Bytes mixed(sqtt::Generation generation, std::uint64_t state, unsigned steps) {
+    const auto random = [&state](std::uint64_t below) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        return static_cast<std::uint32_t>((state >> 32) % below);
+    };
+    const auto small = [&random](std::uint64_t below) {
+        return static_cast<std::uint8_t>(random(below));
+    };
+    test::Stream stream(generation);
+    sqtt::RdnaWriter& writer = stream.rdna();
+    std::uint64_t clock = stream.next_clock();
+    bool fine = true;
+    for (unsigned i = 0; i < steps; ++i) {
+        clock += random(3) == 0 ? random(9) : random(400) == 0 ? 5000 : 0;
+        sqtt::RdnaWave off;
+        off.wgp = static_cast<std::uint8_t>(1 + random(3));
+        off.slot = small(16);
+        sqtt::RdnaWave on;
+        on.slot = small(6);
+        const std::uint32_t what = random(40);
+        if (what < 3)
+            fine &= writer.wave_start(clock, on, 64).has_value();
+        else if (what < 6)
+            fine &= writer.wave_end(clock, on).has_value();
+        else if (what < 11)
+            fine &= writer.wave_start(clock, off, small(65)).has_value();
+        else if (what < 16)
+            fine &= writer.wave_end(clock, off).has_value();
+        else if (what < 26)
+            fine &= writer.inst(clock, small(7), random(8) == 0 ? 5 : 0).has_value();
+        else if (what < 31)
+            fine &= writer.immediates(clock, static_cast<std::uint16_t>(random(64))).has_value();
+        else if (what < 35)
+            fine &= writer.wave_ready(clock, static_cast<std::uint16_t>(random(64))).has_value();
+        else if (what == 35)
+            fine &= writer.new_pc(clock, small(6), 0x10000 + random(1000) * 4).has_value();
+        else if (what == 36)
+            fine &= writer.reg_cs(clock, 0xC, random(1000)).has_value();
+        else if (what == 37)
+            fine &= writer.shader_data(clock, on, random(1000)).has_value();
+        else if (what == 38)
+            fine &= writer.realtime(clock, i).has_value();
+        else
+            fine &= writer.dispatch(clock, 1).has_value();
+        if (i % 5000 < 3000) continue; // in peace
+        const std::uint32_t rare = random(1500);
+        if (rare == 0) fine &= writer.packets_lost(clock).has_value();
+        if (rare == 1) fine &= writer.misc(clock, 1 << sqtt::kMiscSaveContext).has_value();
+        if (rare == 2) fine &= writer.wave_start(clock, on, 66).has_value();
+        if (rare == 3) fine &= writer.wave_start(clock, off, 68).has_value();
+        if (rare != 4) continue;
+        test::Marker marker;
+        marker.id = 1 + random(4);
+        marker.address = 0x10000 + random(4) * 0x1000;
+        marker.unload = random(3) == 0;
+        for (const std::uint32_t word : test::words_of(marker))
+            fine &= writer.reg_write(clock, test::kUserData2, word).has_value();
+    }
+    fine &= writer.finish().has_value();
+    EXPECT_TRUE(fine);
+    return stream.bytes();
+}
+
+class Mixed : public testing::TestWithParam<sqtt::Generation> {};
+
+TEST_P(Mixed, StreamsGiveTheSameRecordsEveryWay) {
+    for (std::uint64_t seed = 1; seed <= kMixedStreams; ++seed) {
+        Subject subject;
+        subject.name = "seed " + std::to_string(seed);
+        subject.bytes = mixed(GetParam(), seed * 88172645463325252ULL, kMixedSteps);
+        const Outcome want = decode_so(subject, {});
+        EXPECT_GT(want.sink->count, 100U);
+        EXPECT_FALSE(want.diagnostics.empty());
+        for (const Way way :
+             {Way{2, 64, 0}, Way{2, 300, 0}, Way{2, 4000, 0}, Way{3, 1000, 0}, Way{3, 2001, 7001},
+              Way{8, 129, 0}, Way{8, 600, 0}, Way{8, 2000, 0}, Way{16, 1000, 0}})
+            expect_same(subject, want, way);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Generations, Mixed,
+                         testing::Values(sqtt::Generation::kGfx10, sqtt::Generation::kGfx11,
+                                         sqtt::Generation::kGfx12, sqtt::Generation::kGfx1250),
+                         [](const auto& param) {
+                             return std::string(sqtt::generation_name(param.param));
+                         });
 
 TEST(Stream, ChunksOfACaptureAreJoinedAtTheirReadOffsets) {
     const auto files = test::trace_files("gfx950", ".att");

@@ -37,10 +37,15 @@ template <sqtt::Generation kGen> class TokenFeed {
     Entry run(Engine& engine, std::span<const std::byte> bytes, Entry from,
               std::uint64_t stop_bits) {
         if (from.bits >= stop_bits) return from;
-        if (pool_ == nullptr || pool_->threads() == 1 || stop_bits - from.bits <= 2 * part_bits_)
-            return run_alone(engine, bytes, from, stop_bits);
+        if (!together(from, stop_bits)) return run_alone(engine, bytes, from, stop_bits);
         return run_together(engine, bytes, from, stop_bits);
     }
+    /// Whether there is work for several threads, and several threads.
+    bool together(Entry from, std::uint64_t stop_bits) const {
+        return pool_ != nullptr && pool_->threads() > 1 && from.bits < stop_bits &&
+               stop_bits - from.bits > 2 * part_bits_;
+    }
+    std::uint64_t part_bits() const { return part_bits_; }
 
   private:
     template <class Engine>
@@ -103,28 +108,5 @@ template <sqtt::Generation kGen> class TokenFeed {
     std::vector<sqtt::TokenColumns> sets_[2];
     TaskPool::Group group_;
 };
-
-/// The token at bit `position`. Bits beyond its length are not cleared, and those beyond the first
-/// 60 are there only if `kWide`.
-template <sqtt::Generation kGen, bool kWide>
-inline sqtt::Token token_at(const unsigned char* data, std::uint64_t position,
-                            sqtt::TokenType type) {
-    constexpr bool kNibbles = kGen != sqtt::Generation::kGfx9 && kGen != sqtt::Generation::kGfx1250;
-    const unsigned char* at = data + (position >> 3);
-    sqtt::Token token;
-    token.type = type;
-    token.offset_bits = position;
-    std::memcpy(&token.bits.low, at, 8);
-    const unsigned shift = kNibbles ? position & 4 : 0;
-    token.bits.low >>= shift;
-    if constexpr (kWide) {
-        token.bits.high = at[8];
-        if (shift != 0) {
-            token.bits.low |= std::uint64_t{at[8]} << 60;
-            token.bits.high = static_cast<std::uint8_t>(at[8] >> 4 | at[9] << 4);
-        }
-    }
-    return token;
-}
 
 } // namespace wavetap::decode

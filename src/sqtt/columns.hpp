@@ -75,8 +75,18 @@ class TokenColumns {
     void read_guessed(Generation generation, std::span<const std::byte> bytes,
                       std::uint64_t first_bits, std::uint64_t from_bits, std::uint64_t stop_bits);
 
+    /// No tokens, at `entry`.
+    void read_nothing(Entry entry) {
+        segment_count_ = 0;
+        entry_ = end_ = entry;
+        origin_ = entry.bits;
+        counts_ = {};
+    }
+
     Entry entry() const { return entry_; }
     Entry end() const { return end_; }
+    /// How long the part is, about.
+    std::size_t bytes() const { return static_cast<std::size_t>((end_.bits - entry_.bits) / 8); }
     /// Where item positions count from.
     std::uint64_t origin_bits() const { return origin_; }
     std::span<const Segment> segments() const { return {segments_.data(), segment_count_}; }

@@ -466,8 +466,8 @@ Result<void> RdnaWriter::realtime(std::uint64_t clock, std::uint64_t counter) {
 }
 
 Result<void> RdnaWriter::packets_lost(std::uint64_t clock) {
-    clock = std::max(clock, clock_);
     if (ready_) WAVETAP_CHECK_OK(flush_ready());
+    clock = std::max(clock, clock_); // what was held back may be later
     WAVETAP_CHECK_OK(pass_long_gap(clock));
     std::uint64_t gap = clock - clock_;
     add_loss(gap);
