@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-#include "capture/agent_hub.hpp"
-#include "capture/fake_backend.hpp"
-#include "capture/params.hpp"
+#include "capture/hub_fixture.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,8 +14,6 @@
 namespace wavetap::capture {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
-
 struct Received {
     std::vector<Chunk> chunks;
     std::vector<std::vector<std::byte>> data;
@@ -30,7 +26,7 @@ void receive(const Chunk& chunk, void* user) {
     ++received->count;
 }
 
-class AgentHubTest : public ::testing::Test {
+class AgentHubTest : public HubTest {
   protected:
     /// Limits so short that a test can wait for them; those of the client's side stay long.
     static HubLimits hasty() {
@@ -48,33 +44,10 @@ class AgentHubTest : public ::testing::Test {
     }
     RunRequest request(std::uint32_t context, std::uint64_t bytes = kMiB,
                        std::uint64_t se_mask = 1) {
-        TraceParams params;
-        params.buffer_bytes = bytes;
-        params.se_mask = se_mask;
-        params.target_cu = context % 4;
-        const auto valid = ValidatedParams::create(params, topology_);
-        EXPECT_TRUE(valid);
-        RunRequest made;
-        made.context = context;
-        made.config = valid->config();
-        made.handler = receive;
-        made.user = &received_;
-        return made;
-    }
-    void expect_nothing_held() {
-        hub_.reset();
-        EXPECT_EQ(gpu_.queues, 0);
-        EXPECT_EQ(gpu_.device_blocks, 0);
-        EXPECT_EQ(gpu_.host_blocks, 0);
-        EXPECT_EQ(gpu_.device_bytes, 0);
-        EXPECT_EQ(gpu_.freed_while_armed, 0u);
+        return make_request(context, bytes, se_mask, receive, &received_);
     }
 
-    AgentTopology topology_{"gfx90a", 1, 8, 14, 4, 100'000'000};
-    FakeGpu gpu_;
     Received received_;
-    SteadyClock clock_;
-    std::unique_ptr<AgentHub> hub_;
 };
 
 TEST_F(AgentHubTest, NothingIsHeldBeforeTheFirstStart) {
