@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <future>
+#include <initializer_list>
 #include <random>
 #include <thread>
 #include <vector>
@@ -49,6 +51,30 @@ class AgentHubTest : public HubTest {
 
     Received received_;
 };
+
+/// The fake executes gfx9 registers only: here the streams are made, submitted and read back.
+TEST_F(AgentHubTest, EveryGenerationStartsAndStops) {
+    for (const AgentTopology& chip :
+         std::initializer_list<AgentTopology>{{"gfx90a", 1, 8, 14, 4, 0, 100'000'000},
+                                              {"gfx942", 8, 4, 10, 4, 0, 100'000'000},
+                                              {"gfx950", 8, 4, 9, 4, 0, 100'000'000},
+                                              {"gfx1030", 1, 4, 20, 2, 0, 100'000'000},
+                                              {"gfx1100", 1, 6, 16, 2, 0, 100'000'000},
+                                              {"gfx1201", 1, 4, 16, 2, 0, 100'000'000}}) {
+        topology_ = chip;
+        make();
+        const std::uint64_t all = (std::uint64_t{1} << chip.xccs * chip.engines_per_xcc) - 1;
+        for (const std::uint64_t engines : {std::uint64_t{1}, all}) {
+            const auto count = static_cast<std::uint64_t>(std::popcount(engines));
+            auto run = hub_->start(request(1, count * kMiB, engines));
+            ASSERT_TRUE(run) << chip.gfx << ": " << to_string(run.error());
+            const auto summary = run->stop();
+            ASSERT_TRUE(summary) << chip.gfx << ": " << to_string(summary.error());
+            EXPECT_GT(summary->chunks, 0u) << chip.gfx;
+        }
+        expect_nothing_held();
+    }
+}
 
 TEST_F(AgentHubTest, NothingIsHeldBeforeTheFirstStart) {
     make();

@@ -44,8 +44,10 @@ Result<LeaseStreams> HubEngine::open_leases() {
     if (!room) return std::move(room.error());
     clear_lease_streams();
     const std::uint64_t va = leases_.memory().va;
-    return LeaseStreams{
-        0, {va, lease_start_dwords_}, {va + lease_start_dwords_ * 4ull, lease_stop_dwords_}};
+    const auto policy = static_cast<std::int8_t>(pm4::command_cache_policy(topology_));
+    return LeaseStreams{0,
+                        {va, lease_start_dwords_, policy},
+                        {va + lease_start_dwords_ * 4ull, lease_stop_dwords_, policy}};
 }
 
 void HubEngine::clear_lease_streams() {

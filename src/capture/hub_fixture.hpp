@@ -25,7 +25,7 @@ class HubTest : public ::testing::Test {
         params.se_mask = se_mask;
         params.target_cu = context % 4;
         const auto valid = ValidatedParams::create(params, topology_);
-        EXPECT_TRUE(valid);
+        EXPECT_TRUE(valid) << to_string(valid.error());
         RunRequest made;
         made.context = context;
         made.config = valid->config();

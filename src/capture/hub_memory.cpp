@@ -135,12 +135,14 @@ ControlArena::ControlArena(Backend& backend, pm4::TraceTopology topology, pm4::D
 
 Result<std::uint64_t> ControlArena::measure_entry() const {
     const std::uint32_t engines = topology_.xccs * topology_.engines_per_xcc;
+    const bool gfx9 = topology_.gfx.starts_with("gfx9");
     pm4::TraceConfig largest;
+    if (!gfx9) largest.simd_mask = 1; // these trace one SIMD, and through one buffer (params.cpp)
     largest.se_mask = engines >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << engines) - 1;
     largest.buffer_bytes = engines * kMiB;
     largest.dialect = dialect_;
     pm4::TraceMemory memory{kPage, 2 * kPage, {}};
-    if (dialect_ == pm4::Dialect::kWavetap) {
+    if (gfx9 && dialect_ == pm4::Dialect::kWavetap) {
         largest.buffers = kMaxOutputSlots;
         largest.several_engines = true;
         memory.extra_output_va.assign(kMaxOutputSlots - 1, kPage);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace wavetap::capture {
@@ -38,6 +39,17 @@ TEST_F(LeaseTest, LeasesRunInTheOrderTheyCame_AndAreDeliveredInIt) {
     for (std::uint32_t i = 0; i < 100; ++i)
         EXPECT_EQ(received_.contexts[i], i);
     EXPECT_EQ(received_.bytes, 100u * (8 + 320));
+}
+
+TEST_F(LeaseTest, TheStreamsNameTheCachePolicyOfTheChip) {
+    for (const auto& [gfx, policy] : {std::pair{"gfx90a", 1}, std::pair{"gfx1201", 3}}) {
+        topology_.gfx = gfx;
+        make_hub(std::chrono::milliseconds(100));
+        open();
+        EXPECT_EQ(queues_.streams.start.cache_policy, policy) << gfx;
+        EXPECT_EQ(queues_.streams.stop.cache_policy, policy) << gfx;
+        EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+    }
 }
 
 TEST_F(LeaseTest, ClosingWaitsForWhatWasAdmitted_AndAnotherMayStartAtOnce) {

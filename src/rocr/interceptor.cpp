@@ -44,7 +44,8 @@ Packet barrier_packet(hsa_signal_t dependency, hsa_signal_t completion) {
 
 Packet vendor_packet(const capture::CommandBuffer& buffer, hsa_signal_t completion) {
     Packet packet;
-    pm4::fill_vendor_packet(packet.words, buffer.va, buffer.dwords);
+    pm4::fill_vendor_packet(packet.words, buffer.va, buffer.dwords,
+                            static_cast<std::uint32_t>(buffer.cache_policy));
     packet.words[0] |= kVendorHeader;
     std::memcpy(&packet.words[14], &completion.handle, sizeof completion.handle);
     return packet;

@@ -29,7 +29,8 @@ static_assert(sizeof(Packet) == 64);
 /// wait for it.
 Packet barrier_packet(hsa_signal_t dependency, hsa_signal_t completion);
 
-/// A vendor packet that runs `buffer` behind all earlier packets of its queue; then decrements
+/// A vendor packet that runs `buffer` (which names its cache policy) behind all earlier packets of its
+/// queue; then decrements
 /// `completion` (may be none). Later packets with the barrier bit wait for it.
 Packet vendor_packet(const capture::CommandBuffer& buffer, hsa_signal_t completion);
 
