@@ -165,8 +165,10 @@ std::string resources_line(const Summary& summary) {
             add(fmt::format("agent {}: {} contexts", agent.value("agent", std::uint64_t{0}),
                             agent.value("contexts", std::uint64_t{0})));
         add(count_of(agent.value("queues_created", std::uint64_t{0}), "queue") + " of wavetap");
-        add(count_of(agent.value("output_slots", std::uint64_t{0}), "output slot") + " of " +
-            size_text(agent.value("output_bytes", std::uint64_t{0})));
+        const auto slots = agent.value("output_slots", std::uint64_t{0});
+        const std::string bytes = size_text(agent.value("output_bytes", std::uint64_t{0}));
+        add(count_of(slots, "output slot") +
+            (slots > 1 ? ", " + bytes + " in all" : " of " + bytes));
         if (const auto refused = agent.value("refused", std::uint64_t{0}); refused != 0)
             add(count_of(refused, "start") + " refused");
     }
