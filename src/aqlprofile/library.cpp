@@ -58,7 +58,14 @@ Result<void> find(void* opened, const Library& library, const char* name, Functi
                  std::string("use a newer aqlprofile, or ") + kOwnHint};
 }
 
-Result<Version> version_of(const Library& library, GetVersion get_version) {
+/// Two signatures of that function are in use (abi.hpp); UBSan knows of one.
+#if defined(__clang__)
+#define WAVETAP_EITHER_SIGNATURE __attribute__((no_sanitize("function")))
+#else
+#define WAVETAP_EITHER_SIGNATURE
+#endif
+WAVETAP_EITHER_SIGNATURE Result<Version> version_of(const Library& library,
+                                                    GetVersion get_version) {
     std::array<std::uint32_t, 4> words{};
     const std::int32_t status = get_version(&words[0], &words[1], &words[2], &words[3]);
     if (status != kSuccess)

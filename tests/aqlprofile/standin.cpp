@@ -541,8 +541,10 @@ STANDIN_API std::int32_t aqlprofile_att_update_buffer_status(BufferStatus* statu
 
 // As the library's own destructors do: what was not deleted is given back when the process ends.
 __attribute__((destructor)) void give_back_at_the_end() {
-    for (auto& [handle, trace] : traces())
+    auto* all = &traces();
+    for (auto& [handle, trace] : *all)
         trace->free_all();
+    delete all;
 }
 
 /// For tests: handles that were not deleted.
