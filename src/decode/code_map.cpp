@@ -88,11 +88,13 @@ bool CodeMap::load(std::uint64_t address, std::uint64_t size, std::uint64_t id, 
         const Object& old = objects_[known->second];
         if (old.live) return true;
         if (old.address == address && old.size == size && old.from_start == from_start) {
+            if (before_change) before_change();
             make_live(known->second);
             return true;
         }
     }
     if (objects_.size() - 1 - given_.size() >= kMaxObjects) return false;
+    if (before_change) before_change(); // other threads may still read `objects_`
     Object object;
     object.id = id;
     object.code_id = code_id_for(id, address);
@@ -109,7 +111,6 @@ bool CodeMap::load(std::uint64_t address, std::uint64_t size, std::uint64_t id, 
 }
 
 void CodeMap::make_live(std::uint32_t index) {
-    if (before_change) before_change();
     memo_address_ = kNoAddress;
     objects_[index].live = true;
     insert_sorted(live_, index);
