@@ -4,6 +4,7 @@
 #include "decode/elf_source.hpp"
 #include "decode/engine.hpp"
 #include "decode/long_trace.hpp"
+#include "decode_sums.hpp"
 #include "sqtt/columns.hpp"
 #include "sqtt/scan.hpp"
 #include "sqtt/test_data.hpp"
@@ -48,29 +49,6 @@ const Trace& trace_of(Generation generation) {
     trace.bytes = LongTrace(generation, real).make(kTraceBytes);
     return trace;
 }
-
-class Sums final : public RecordSink {
-  public:
-    void wave(const WaveView& view) override {
-        ++waves;
-        instructions += view.instructions.size();
-        with_pc += view.digest[0];
-        stall += view.digest[1];
-    }
-    WaveDigest digest(const WaveView& view) const override {
-        WaveDigest sums{};
-        for (std::size_t i = 0; i < view.has_pc.size(); ++i) {
-            sums[0] += view.has_pc[i];
-            sums[1] += view.instructions.stalls[i];
-        }
-        return sums;
-    }
-    void waves_without_detail(std::span<const WaveHead> heads) override { waves += heads.size(); }
-    void occupancies(std::span<const OccupancyRecord> records) override {
-        occupancy += records.size();
-    }
-    std::uint64_t occupancy = 0, waves = 0, instructions = 0, with_pc = 0, stall = 0;
-};
 
 void scan(benchmark::State& state, Generation generation) {
     const Trace& trace = trace_of(generation);

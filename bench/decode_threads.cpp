@@ -4,6 +4,7 @@
 #include "decode/elf_source.hpp"
 #include "decode/long_trace.hpp"
 #include "decode/stream.hpp"
+#include "decode_sums.hpp"
 #include "sqtt/columns.hpp"
 #include "sqtt/scan.hpp"
 
@@ -40,28 +41,6 @@ struct Settings {
     std::string file, code, threads = "1,2,4,8,16";
     std::uint64_t base = 0, mb = 64, part_kb = 0, rounds = 3;
     bool long_waves = false;
-};
-
-class Sums final : public RecordSink {
-  public:
-    void wave(const WaveView& view) override {
-        ++waves;
-        with_pc += view.digest[0];
-        stall += view.digest[1];
-    }
-    WaveDigest digest(const WaveView& view) const override {
-        WaveDigest sums{};
-        for (std::size_t i = 0; i < view.has_pc.size(); ++i) {
-            sums[0] += view.has_pc[i];
-            sums[1] += view.instructions.stalls[i];
-        }
-        return sums;
-    }
-    void waves_without_detail(std::span<const WaveHead> heads) override { waves += heads.size(); }
-    void occupancies(std::span<const OccupancyRecord> records) override {
-        occupancy += records.size();
-    }
-    std::uint64_t waves = 0, with_pc = 0, stall = 0, occupancy = 0;
 };
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
