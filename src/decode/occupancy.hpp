@@ -52,6 +52,19 @@ class Occupancy {
         return record;
     }
 
+    /// A wave takes the slot.
+    [[gnu::always_inline]] static void fill(Slot& slot, StreamPoint at, WaveWords words,
+                                            PcRef entry, bool is_ext, std::uint32_t losses) {
+        slot.start = at.time;
+        slot.words = words;
+        slot.entry.object = entry.object;
+        slot.entry.address = entry.address;
+        slot.taken = true;
+        slot.is_ext = is_ext;
+        slot.saved = false;
+        slot.losses = losses;
+        slot.ordinal = at.offset_bytes;
+    }
     /// The wave of a slot, at its end.
     [[gnu::always_inline]] static void fill(WaveHead& wave, const Slot& slot, std::uint64_t end,
                                             const CodeMap& code) {
@@ -70,15 +83,7 @@ class Occupancy {
         Slot& slot = slots_[index(words)];
         if (slot.taken) [[unlikely]]
             end_is_missing(slot, at);
-        slot.start = at.time;
-        slot.words = words;
-        slot.entry.object = entry.object;
-        slot.entry.address = entry.address;
-        slot.taken = true;
-        slot.is_ext = is_ext;
-        slot.saved = false;
-        slot.losses = losses_;
-        slot.ordinal = at.offset_bytes;
+        fill(slot, at, words, entry, is_ext, losses_);
         report(slot, at.time, true);
     }
     /// Gives a slot back. False if it was not taken (the caller decides what that means).

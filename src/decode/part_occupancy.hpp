@@ -104,16 +104,8 @@ class PartOccupancy {
             open(slot, at, words, true);
         else if (slot.taken) [[unlikely]]
             end_is_missing(slot, at);
-        slot.start = at.time;
-        slot.words = words;
-        slot.entry.object = entry.object;
-        slot.entry.address = entry.address;
-        slot.taken = true;
+        Occupancy::fill(slot, at, words, entry, is_ext, out_->losses);
         slot.started = true;
-        slot.is_ext = is_ext;
-        slot.saved = false;
-        slot.losses = out_->losses;
-        slot.ordinal = at.offset_bytes;
         report(slot, at.time, true);
     }
     [[gnu::always_inline]] bool end(StreamPoint at, WaveWords where) {
