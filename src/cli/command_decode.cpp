@@ -4,12 +4,11 @@
 #include "base/units.hpp"
 #include "cli/decode_cut.hpp"
 #include "cli/decode_views.hpp"
-#include "cli/session.hpp"
+#include "cli/options.hpp"
 #include "cli/trace_dir.hpp"
 #include "decode/golden.hpp"
 #include "store/files.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
@@ -287,27 +286,25 @@ Result<void> decode(const Options& options) {
 } // namespace
 
 void add_decode(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("decode", "print what a trace says, record by record");
+    Command command(app, "decode", "print what a trace says, record by record");
     const auto options = std::make_shared<Options>();
-    command->add_option("FILE.att|DIR", options->input,
-                        "bytes of one shader engine, or a trace folder (default: the newest)");
-    command->add_option("--code", options->code, "code object of FILE.att")->type_name("ELF");
-    command->add_option("--base", options->base, "where it was loaded (default 0)")
-        ->type_name("ADDR");
-    command->add_flag("--tokens", options->tokens, "the packets of the stream");
-    command->add_flag("--events", options->events, "dispatches, clocks, register writes, markers");
-    command->add_flag("--waves", options->waves, "waves (the default)");
-    command->add_flag("--insts", options->insts, "instructions of the waves on the target");
-    command->add_flag("--golden", options->golden, "one JSON object with everything");
-    command->add_flag("--scan", options->scan,
-                      "dispatches and events only, without decoding waves");
-    command->add_option("--cut", options->cut, "write a piece that decodes alone: needs -o")
-        ->type_name("dispatch:N|time:A-B");
-    command->add_option("-o", options->output, "the file that --cut writes")->type_name("FILE");
-    add_threads_option(*command, options->threads);
-    command->add_flag("--json", options->json, "one JSON object a line");
-    command->footer(kFooter);
-    command->callback([options, &session] {
+    command.option("FILE.att|DIR", options->input,
+                   "bytes of one shader engine, or a trace folder (default: the newest)");
+    command.option("--code", options->code, "code object of FILE.att", "ELF");
+    command.option("--base", options->base, "where it was loaded (default 0)", "ADDR");
+    command.flag("--tokens", options->tokens, "the packets of the stream");
+    command.flag("--events", options->events, "dispatches, clocks, register writes, markers");
+    command.flag("--waves", options->waves, "waves (the default)");
+    command.flag("--insts", options->insts, "instructions of the waves on the target");
+    command.flag("--golden", options->golden, "one JSON object with everything");
+    command.flag("--scan", options->scan, "dispatches and events only, without decoding waves");
+    command.option("--cut", options->cut, "write a piece that decodes alone: needs -o",
+                   "dispatch:N|time:A-B");
+    command.option("-o", options->output, "the file that --cut writes", "FILE");
+    command.threads_option(options->threads);
+    command.flag("--json", options->json, "one JSON object a line");
+    command.footer(kFooter);
+    command.callback([options, &session] {
         if (const Result<void> done = decode(*options); !done)
             session.status = fail(done.error(), kUsage);
     });

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.hpp"
 #include "cli/gpu.hpp"
+#include "cli/options.hpp"
 #include "cli/probe.hpp"
 #include "cli/process.hpp"
-#include "cli/session.hpp"
 
-#include <CLI/CLI.hpp>
 #include <dlfcn.h>
 #include <fmt/core.h>
 #include <llvm-c/Core.h>
@@ -220,12 +219,11 @@ int doctor(const JsonOption& json) {
 } // namespace
 
 void add_doctor(CLI::App& app, Session& session) {
-    CLI::App* command =
-        app.add_subcommand("doctor", "show what is here, what is missing and how to mend it");
+    Command command(app, "doctor", "show what is here, what is missing and how to mend it");
     const auto json = std::make_shared<JsonOption>();
-    add_json_option(*command, *json);
-    command->footer(kFooter);
-    command->callback([json, &session] { session.status = doctor(*json); });
+    command.json_option(*json);
+    command.footer(kFooter);
+    command.callback([json, &session] { session.status = doctor(*json); });
 }
 
 } // namespace wavetap::cli

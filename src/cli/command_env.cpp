@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
 #include "cli/gpu.hpp"
-#include "cli/session.hpp"
+#include "cli/options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <memory>
@@ -39,13 +38,11 @@ int print_exports(const std::string& gpu_text) {
 } // namespace
 
 void add_env(CLI::App& app, Session& session) {
-    CLI::App* command =
-        app.add_subcommand("env", "print what `run` sets, as exports for sh (ctest, gdb, pytest)");
+    Command command(app, "env", "print what `run` sets, as exports for sh (ctest, gdb, pytest)");
     const auto gpu = std::make_shared<std::string>();
-    command->add_option("--gpu", *gpu, "software GPU, one chip an agent")
-        ->type_name("soft:CHIP[,CHIP...]");
-    command->footer(kFooter);
-    command->callback([gpu, &session] { session.status = print_exports(*gpu); });
+    command.option("--gpu", *gpu, "software GPU, one chip an agent", "soft:CHIP[,CHIP...]");
+    command.footer(kFooter);
+    command.callback([gpu, &session] { session.status = print_exports(*gpu); });
 }
 
 } // namespace wavetap::cli

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-#include "cli/session.hpp"
+#include "cli/options.hpp"
 #include "cli/trace_dir.hpp"
 #include "cli/words.hpp"
 #include "report/att_folder.hpp"
@@ -10,7 +10,6 @@
 #include "report/speedscope.hpp"
 #include "report/stats_csv.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <cerrno>
@@ -118,19 +117,15 @@ Result<void> run_export(const Options& options) {
 } // namespace
 
 void add_export(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("export", "write what other tools open");
+    Command command(app, "export", "write what other tools open");
     const auto options = std::make_shared<Options>();
-    command->add_option("DIR", options->dirs, "trace folders (default: the newest wavetap-*/)");
-    command->add_option("--to", options->to, "csv, perfetto, speedscope, rcv or att")
-        ->type_name("FORMAT")
-        ->required();
-    command->add_option("-o", options->output, "the file or folder to make")
-        ->type_name("PATH")
-        ->required();
-    command->add_flag("--no-instructions", options->no_instructions,
-                      "perfetto: waves only, a much smaller file");
-    command->footer(kFooter);
-    command->callback([options, &session] {
+    command.option("DIR", options->dirs, "trace folders (default: the newest wavetap-*/)");
+    command.required("--to", options->to, "csv, perfetto, speedscope, rcv or att", "FORMAT");
+    command.required("-o", options->output, "the file or folder to make", "PATH");
+    command.flag("--no-instructions", options->no_instructions,
+                 "perfetto: waves only, a much smaller file");
+    command.footer(kFooter);
+    command.callback([options, &session] {
         if (const Result<void> done = run_export(*options); !done)
             session.status = fail(done.error(), kUsage);
     });

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-#include "cli/session.hpp"
+#include "cli/options.hpp"
 #include "cli/trace_dir.hpp"
 #include "report/health.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <memory>
@@ -37,15 +36,14 @@ Result<int> health(const Options& options) {
 } // namespace
 
 void add_health(CLI::App& app, Session& session) {
-    CLI::App* command =
-        app.add_subcommand("health", "whether each shader engine recorded what it was asked for");
+    Command command(app, "health", "whether each shader engine recorded what it was asked for");
     const auto options = std::make_shared<Options>();
-    command->add_option("DIR", options->dirs, "trace folders (default: the newest wavetap-*/)");
-    command->add_flag("--strict", options->strict, "exit code 1 if anything is missing");
-    add_threads_option(*command, options->threads);
-    add_json_option(*command, options->json);
-    command->footer(kFooter);
-    command->callback([options, &session] {
+    command.option("DIR", options->dirs, "trace folders (default: the newest wavetap-*/)");
+    command.flag("--strict", options->strict, "exit code 1 if anything is missing");
+    command.threads_option(options->threads);
+    command.json_option(options->json);
+    command.footer(kFooter);
+    command.callback([options, &session] {
         const Result<int> status = health(*options);
         session.status = status ? *status : fail(status.error(), kUsage);
     });

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "aqlprofile/library.hpp"
 #include "cli/gpu.hpp"
+#include "cli/options.hpp"
 #include "cli/plan.hpp"
 #include "cli/probe.hpp"
 #include "cli/process.hpp"
 #include "cli/recording.hpp"
-#include "cli/session.hpp"
 #include "cli/summary.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <cstdlib>
@@ -139,11 +138,9 @@ int record(const Options& options, const std::vector<std::string>& program) {
     return *status;
 }
 
-void add_trace_options(CLI::App& command, RecordOptions& record) {
+void add_trace_options(Command& command, RecordOptions& record) {
     const auto add = [&command](const char* name, std::string& value, const char* type,
-                                const char* text) {
-        command.add_option(name, value, text)->type_name(type);
-    };
+                                const char* text) { command.option(name, value, text, type); };
     add("--agent", record.agents, "N[,N...]", "GPU agents to trace, from 0 (default all)");
     add("--mode", record.mode, "MODE",
         "dispatch (default): single dispatches; device: windows of dispatches (default with "
@@ -167,32 +164,31 @@ void add_trace_options(CLI::App& command, RecordOptions& record) {
     add("--packets", record.packets, "WHOSE",
         "who makes the packets that start and stop traces: wavetap (default), or aqlprofile for "
         "AMD's library");
-    command.add_flag("--every-launch", record.every_launch,
-                     "dispatch mode: trace each matching launch, not only a kernel's first one");
-    command.add_flag("--stream-engines", record.stream_engines,
-                     "several buffers: all engines of --se at once (silicon has not confirmed it)");
-    command.add_flag("--no-detail", record.no_detail, "waves only, no instructions");
+    command.flag("--every-launch", record.every_launch,
+                 "dispatch mode: trace each matching launch, not only a kernel's first one");
+    command.flag("--stream-engines", record.stream_engines,
+                 "several buffers: all engines of --se at once (silicon has not confirmed it)");
+    command.flag("--no-detail", record.no_detail, "waves only, no instructions");
 }
 
 } // namespace
 
 void add_record(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("record", "run a program and trace its kernels");
+    Command command(app, "record", "run a program and trace its kernels");
     const auto options = std::make_shared<Options>();
-    command->add_option("--gpu", options->gpu, "software GPU (default: the GPU of this machine)")
-        ->type_name("soft:CHIP[,CHIP...]");
-    add_trace_options(*command, options->record);
-    command->add_flag("--truth", options->truth,
-                      "also keep what really ran, for `wavetap verify` (software GPU)");
-    command->add_option("-o", options->dir, "trace folder (default wavetap-APP-N)")
-        ->type_name("DIR");
-    command->add_flag("--force", options->force, "replace the trace in an existing folder");
-    command->add_flag("--dry-run", options->dry_run, "print the contexts, run nothing");
-    command->add_flag("--allow-empty", options->allow_empty,
-                      "a trace in which nothing was captured is a success");
-    add_json_option(*command, options->json);
-    command->footer(kFooter);
-    command->callback([options, &session] { session.status = record(*options, session.program); });
+    command.option("--gpu", options->gpu, "software GPU (default: the GPU of this machine)",
+                   "soft:CHIP[,CHIP...]");
+    add_trace_options(command, options->record);
+    command.flag("--truth", options->truth,
+                 "also keep what really ran, for `wavetap verify` (software GPU)");
+    command.option("-o", options->dir, "trace folder (default wavetap-APP-N)", "DIR");
+    command.flag("--force", options->force, "replace the trace in an existing folder");
+    command.flag("--dry-run", options->dry_run, "print the contexts, run nothing");
+    command.flag("--allow-empty", options->allow_empty,
+                 "a trace in which nothing was captured is a success");
+    command.json_option(options->json);
+    command.footer(kFooter);
+    command.callback([options, &session] { session.status = record(*options, session.program); });
 }
 
 } // namespace wavetap::cli

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-#include "cli/session.hpp"
+#include "cli/options.hpp"
 #include "cli/trace_dir.hpp"
 #include "report/hot_spots.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <memory>
@@ -42,17 +41,15 @@ Result<void> report(const Options& options) {
 } // namespace
 
 void add_report(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("report", "hot spots, and which CUs were seen");
+    Command command(app, "report", "hot spots, and which CUs were seen");
     const auto options = std::make_shared<Options>();
-    command->add_option("DIR", options->dirs, "trace folders (default: the newest wavetap-*/)");
-    command->add_option("--by", options->by, "what a row is: inst, line, kernel, wave or cu")
-        ->type_name("VIEW");
-    command->add_option("--rows", options->rows, "rows of the text, 0 = all (default 20)")
-        ->type_name("N");
-    add_threads_option(*command, options->threads);
-    add_json_option(*command, options->json);
-    command->footer(kFooter);
-    command->callback([options, &session] {
+    command.option("DIR", options->dirs, "trace folders (default: the newest wavetap-*/)");
+    command.option("--by", options->by, "what a row is: inst, line, kernel, wave or cu", "VIEW");
+    command.option("--rows", options->rows, "rows of the text, 0 = all (default 20)", "N");
+    command.threads_option(options->threads);
+    command.json_option(options->json);
+    command.footer(kFooter);
+    command.callback([options, &session] {
         if (const Result<void> done = report(*options); !done)
             session.status = fail(done.error(), kUsage);
     });

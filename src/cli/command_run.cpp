@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
 #include "cli/gpu.hpp"
+#include "cli/options.hpp"
 #include "cli/process.hpp"
-#include "cli/session.hpp"
-
-#include <CLI/CLI.hpp>
 
 #include <memory>
 
@@ -37,12 +35,11 @@ int run(const std::string& gpu_text, const std::vector<std::string>& program) {
 } // namespace
 
 void add_run(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("run", "run a ROCr or HIP program on the software GPU");
+    Command command(app, "run", "run a ROCr or HIP program on the software GPU");
     const auto gpu = std::make_shared<std::string>();
-    command->add_option("--gpu", *gpu, "software GPU, one chip an agent")
-        ->type_name("soft:CHIP[,CHIP...]");
-    command->footer(kFooter);
-    command->callback([gpu, &session] { session.status = run(*gpu, session.program); });
+    command.option("--gpu", *gpu, "software GPU, one chip an agent", "soft:CHIP[,CHIP...]");
+    command.footer(kFooter);
+    command.callback([gpu, &session] { session.status = run(*gpu, session.program); });
 }
 
 } // namespace wavetap::cli

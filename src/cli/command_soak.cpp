@@ -3,14 +3,13 @@
 #include "base/clock.hpp"
 #include "base/units.hpp"
 #include "cli/gpu.hpp"
+#include "cli/options.hpp"
 #include "cli/plan.hpp"
 #include "cli/process.hpp"
 #include "cli/recording.hpp"
-#include "cli/session.hpp"
 #include "cli/soak.hpp"
 #include "cli/words.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -247,11 +246,11 @@ int soak(const Options& options) {
 } // namespace
 
 void add_soak(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("soak", "test many contexts with a program of its own");
+    Command command(app, "soak", "test many contexts with a program of its own");
     const auto options = std::make_shared<Options>();
     options->record.contexts = "400";
     const auto add = [&](const char* name, std::string& value, const char* type, const char* text) {
-        command->add_option(name, value, text)->type_name(type);
+        command.option(name, value, text, type);
     };
     add("--gpu", options->gpu, "soft:CHIP", "software GPU (default soft:gfx90a)");
     add("--agents", options->agents, "N", "so many agents of that chip (default 1)");
@@ -261,19 +260,19 @@ void add_soak(CLI::App& app, Session& session) {
         "sizes that the contexts take by turns (default 128MiB)");
     add("--buffers", options->record.buffers, "N[,N...]",
         "buffers that the contexts take by turns, 1 or 3..16 (default 1)");
-    command->add_flag("--stream-engines", options->record.stream_engines,
-                      "several buffers: both shader engines of a context at once");
+    command.flag("--stream-engines", options->record.stream_engines,
+                 "several buffers: both shader engines of a context at once");
     add("--app-queues", options->app_queues, "N", "queues that the program opens (default 10)");
     add("--window", options->record.window, "N",
         "dispatches before the next context's turn (default 2)");
     add("--rotations", options->rotations, "N", "turns of every context (default 1)");
     add("-o", options->dir, "DIR", "trace folder (default wavetap-soak-N)");
-    command->add_flag("--no-sharing", options->no_sharing,
-                      "then again with a queue and a buffer for each context, and compare");
-    command->add_flag("--force", options->force, "replace the trace in an existing folder");
-    add_json_option(*command, options->json);
-    command->footer(kFooter);
-    command->callback([options, &session] {
+    command.flag("--no-sharing", options->no_sharing,
+                 "then again with a queue and a buffer for each context, and compare");
+    command.flag("--force", options->force, "replace the trace in an existing folder");
+    command.json_option(options->json);
+    command.footer(kFooter);
+    command.callback([options, &session] {
         if (options->record.mode.empty()) options->record.mode = "device";
         session.status = soak(*options);
     });

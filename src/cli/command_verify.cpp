@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-#include "cli/session.hpp"
+#include "cli/options.hpp"
 #include "cli/trace_dir.hpp"
 #include "cli/verify.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <memory>
@@ -36,13 +35,13 @@ Result<int> verify(const Options& options) {
 } // namespace
 
 void add_verify(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("verify", "compare a trace with what really ran");
+    Command command(app, "verify", "compare a trace with what really ran");
     const auto options = std::make_shared<Options>();
-    command->add_option("DIR", options->dir, "trace folder (default: the newest wavetap-*/)");
-    add_threads_option(*command, options->threads);
-    add_json_option(*command, options->json);
-    command->footer(kFooter);
-    command->callback([options, &session] {
+    command.option("DIR", options->dir, "trace folder (default: the newest wavetap-*/)");
+    command.threads_option(options->threads);
+    command.json_option(options->json);
+    command.footer(kFooter);
+    command.callback([options, &session] {
         const Result<int> status = verify(*options);
         session.status = status ? *status : fail(status.error(), kUsage);
     });

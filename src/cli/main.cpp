@@ -1,126 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-#include "cli/session.hpp"
+#include "cli/options.hpp"
 
-#include <CLI/CLI.hpp>
-#include <fmt/core.h>
-
-#include <algorithm>
 #include <exception>
-#include <memory>
-#include <string>
-#include <vector>
-
-namespace {
-
-using namespace wavetap::cli; // NOLINT: this file only wires them
-
-bool takes_program(const std::string& command) {
-    return command == "run" || command == "record";
-}
-
-/// Shows --json as it is written (its value needs the equals sign), and where the program stands.
-class HelpFormatter : public CLI::Formatter {
-  public:
-    std::string make_usage(const CLI::App* app, std::string) const override {
-        std::string usage = CLI::Formatter::make_usage(
-            app, app->get_parent() == nullptr ? "wavetap" : "wavetap " + app->get_name());
-        if (takes_program(app->get_name()))
-            usage.insert(usage.find_last_not_of('\n') + 1, " -- APP [ARG...]");
-        return usage;
-    }
-    std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-        std::string name = CLI::Formatter::make_option_name(option, is_positional);
-        const std::size_t at = name.find("{-}");
-        if (at != std::string::npos) name.replace(at, 3, "[=FILE]");
-        return name;
-    }
-};
-
-constexpr const char* kDescription =
-    "wavetap records, decodes and explains thread traces (ATT, SQTT) of AMD GPUs.";
-constexpr const char* kFooter = R"(Examples:
-  wavetap doctor                                       what is here, what is missing
-  wavetap record --gpu soft:gfx90a -- ./saxpy          trace a program on the software GPU
-  wavetap report                                       hot spots of the newest trace
-`wavetap COMMAND --help` shows options and examples of a command.
-Exit codes: 0 good; 1 the answer is no; 2 wrong use or unreadable input. `run` and `record` return
-the program's own code (128+n for a signal), 125 if wavetap itself failed, 126 / 127 if the program
-cannot be executed / is not there.)";
-
-std::string selected_command(const CLI::App& app) {
-    const auto commands = app.get_subcommands();
-    return commands.empty() ? "wavetap" : "wavetap " + commands.front()->get_name();
-}
-
-int usage_error(const CLI::App& app, std::string message, std::string hint = "") {
-    std::replace(message.begin(), message.end(), '\n', ' ');
-    if (hint.empty()) hint = "`" + selected_command(app) + " --help` shows the options";
-    return fail({wavetap::ErrorCode::kInvalidArgument, std::move(message), "", std::move(hint)},
-                kUsage);
-}
-
-bool known_command(const CLI::App& app, const std::string& name) {
-    const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
-    return std::any_of(commands.begin(), commands.end(),
-                       [&](const CLI::App* command) { return command->get_name() == name; });
-}
-
-int run(std::vector<std::string> arguments) {
-    Session session;
-    const auto separator = std::find(arguments.begin(), arguments.end(), "--");
-    const bool has_program = separator != arguments.end();
-    if (has_program) {
-        session.program.assign(separator + 1, arguments.end());
-        arguments.erase(separator, arguments.end());
-    }
-
-    CLI::App app(kDescription, "wavetap");
-    app.formatter(std::make_shared<HelpFormatter>());
-    app.footer(kFooter);
-    app.set_version_flag("--version", "wavetap " WAVETAP_VERSION);
-    app.require_subcommand(1);
-    add_doctor(app, session);
-    add_probe(app, session);
-    add_run(app, session);
-    add_env(app, session);
-    add_record(app, session);
-    add_health(app, session);
-    add_verify(app, session);
-    add_report(app, session);
-    add_decode(app, session);
-    add_export(app, session);
-    add_soak(app, session);
-
-    if (arguments.empty()) return usage_error(app, "no command given");
-    if (arguments.front().front() != '-' && !known_command(app, arguments.front()))
-        return usage_error(app, "there is no command '" + arguments.front() + "'");
-    const std::string command = arguments.front();
-    if (has_program && !takes_program(command))
-        return usage_error(app, "only `run` and `record` take a program behind --");
-    std::reverse(arguments.begin(), arguments.end()); // CLI11 takes them from the back
-    try {
-        app.parse(arguments);
-    } catch (const CLI::Success& request) { // --help, --version
-        return app.exit(request);
-    } catch (const CLI::ParseError& error) {
-        const bool stray_program = takes_program(command) && !has_program &&
-                                   dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-        return usage_error(app, error.what(),
-                           stray_program ? "the program stands behind --, as in `wavetap " +
-                                               command + " --gpu soft:gfx90a -- ./saxpy`"
-                                         : "");
-    }
-    return session.status;
-}
-
-} // namespace
 
 int main(int argc, char** argv) {
+    using namespace wavetap; // NOLINT: this file only wires them
     try {
-        return run({argv + 1, argv + argc});
+        return cli::run_command_line({argv + 1, argv + argc});
     } catch (const std::exception& error) {
-        return fail({wavetap::ErrorCode::kInternal, error.what(), "", "please report this"},
-                    kFailed);
+        return cli::fail({ErrorCode::kInternal, error.what(), "", "please report this"},
+                         cli::kFailed);
     }
 }

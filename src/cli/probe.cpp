@@ -4,10 +4,9 @@
 
 #include "aqlprofile/library.hpp"
 #include "base/clock.hpp"
+#include "cli/options.hpp"
 #include "cli/process.hpp"
-#include "cli/session.hpp"
 
-#include <CLI/CLI.hpp>
 #include <dlfcn.h>
 #include <fmt/core.h>
 #include <link.h>
@@ -179,16 +178,16 @@ Result<ProbedAqlprofile> probe_aqlprofile(const std::string& library) {
 
 void add_probe(CLI::App& app, Session& session) {
     const auto name = std::make_shared<std::string>();
-    CLI::App* aqlprofile = app.add_subcommand(kAqlprofileCommand, "asked by record");
-    aqlprofile->group("");
-    aqlprofile->add_option("library", *name, "path or name");
-    aqlprofile->callback([name, &session] {
+    Command aqlprofile(app, kAqlprofileCommand, "asked by record");
+    aqlprofile.hide();
+    aqlprofile.option("library", *name, "path or name");
+    aqlprofile.callback([name, &session] {
         fmt::print("{}{}\n", kProbeMark, aqlprofile_answer(*name).dump());
         session.status = kGood;
     });
-    CLI::App* command = app.add_subcommand(kProbeCommand, "asked by doctor");
-    command->group(""); // not in the help
-    command->callback([&session] {
+    Command command(app, kProbeCommand, "asked by doctor");
+    command.hide();
+    command.callback([&session] {
         fmt::print("{}{}\n", kProbeMark, answer().dump());
         session.status = kGood;
     });

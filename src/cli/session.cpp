@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/session.hpp"
 
-#include "base/task_pool.hpp"
-
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <cerrno>
@@ -21,18 +18,6 @@ int fail(const Error& error, int status) {
 
 void note(const std::string& text) {
     fmt::print(stderr, "wavetap: note: {}\n", text);
-}
-
-void add_json_option(CLI::App& command, JsonOption& json) {
-    command.add_flag("--json{-}", json.file, "print JSON, or write it to FILE");
-}
-
-void add_threads_option(CLI::App& command, unsigned& threads) {
-    command
-        .add_option("--threads", threads,
-                    "threads that decode (default: one for each processor); changes no output")
-        ->type_name("N")
-        ->check(CLI::Range(0U, TaskPool::kMaxThreads));
 }
 
 Result<void> write_json(const JsonOption& json, const std::string& text) {

@@ -33,15 +33,12 @@ int fail(const Error& error, int status);
 /// Prints "wavetap: note: …" on stderr.
 void note(const std::string& text);
 
-/// Value of the flag that add_json_option adds.
+/// Value of --json[=FILE] (Command::json_option).
 struct JsonOption {
     std::string file; ///< "" = no JSON, "-" = on stdout
     bool wanted() const { return !file.empty(); }
     bool on_stdout() const { return file == "-"; }
 };
-void add_json_option(CLI::App& command, JsonOption& json);
-/// --threads N: that decode; 0 (the default): one for each processor.
-void add_threads_option(CLI::App& command, unsigned& threads);
 /// Writes `text`, ended by a line feed, where the option says. Errors: kIo.
 Result<void> write_json(const JsonOption& json, const std::string& text);
 
