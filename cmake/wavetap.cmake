@@ -11,12 +11,16 @@ function(wavetap_library folder)
   target_link_libraries(wavetap_${folder} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
 endfunction()
 
-# wavetap_test(NAME SOURCES… LINKS… [LABEL quick|long]): one GoogleTest program, one ctest entry.
+# What ThreadSanitizer looks at: the tests that start threads.
+add_custom_target(thread_tests)
+
+# wavetap_test(NAME SOURCES… LINKS… [LABEL quick|long] [THREADS]): one GoogleTest program, one ctest entry.
+# THREADS: it starts threads. Without it the test fails if it does, and ThreadSanitizer does not run it.
 function(wavetap_test name)
+  cmake_parse_arguments(ARG "THREADS" "LABEL;TIMEOUT" "SOURCES;LINKS;ENVIRONMENT" ${ARGN})
   if(NOT WAVETAP_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINKS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL quick)
   endif()
@@ -30,6 +34,14 @@ function(wavetap_test name)
   wavetap_flags(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} GTest::gtest_main GTest::gmock)
+  if(ARG_THREADS)
+    add_dependencies(thread_tests ${name})
+  elseif(WAVETAP_SANITIZE STREQUAL "thread")
+    return()
+  elseif(TARGET one_thread)
+    add_dependencies(${name} one_thread)
+    list(APPEND ARG_ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:one_thread>")
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT}
                                           ENVIRONMENT "${ARG_ENVIRONMENT}")
