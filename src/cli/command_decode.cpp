@@ -7,7 +7,6 @@
 #include "cli/options.hpp"
 #include "cli/trace_dir.hpp"
 #include "decode/golden.hpp"
-#include "store/files.hpp"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -65,32 +64,28 @@ void print_line(const nlohmann::ordered_json& line) {
 }
 
 Result<void> show_scan(const Options& options, Input& input, bool with_label) {
-    std::vector<std::byte> bytes;
-    while (!input.reader.at_end()) {
-        WAVETAP_TRY(const auto piece, input.reader.next());
-        bytes.insert(bytes.end(), piece.begin(), piece.end());
-    }
-    const auto scan = decode::scan_blob(bytes, {input.options.objects, std::nullopt});
-    if (!scan) return at_input(scan.error(), input);
-    if (options.json) {
-        print_line({{"type", "blob"},
-                    {"format", "wavetap-scan"},
-                    {"version", 1},
-                    {"file", input.label},
-                    {"dispatches", scan->dispatches.size()},
-                    {"events", scan->events.size()},
-                    {"last_time", scan->last_time}});
-    } else if (with_label) {
-        fmt::print("== {}\n", input.label);
-    }
-    print_scan(*scan, options.json);
-    return {};
+    const auto begin = [&](const decode::BlobScan& scan) {
+        if (options.json) {
+            print_line({{"type", "blob"},
+                        {"format", "wavetap-scan"},
+                        {"version", 1},
+                        {"file", input.label},
+                        {"dispatches", scan.dispatches_total},
+                        {"events", scan.events_total},
+                        {"last_time", scan.last_time}});
+        } else if (with_label) {
+            fmt::print("== {}\n", input.label);
+        }
+    };
+    const auto printed =
+        print_scan(input.reader, {input.options.objects, std::nullopt}, options.json, begin);
+    return printed ? printed : at_input(printed.error(), input);
 }
 
 Result<void> cut_file(const Options& options) {
     WAVETAP_TRY(const CutWish wish, parse_cut(options.cut));
-    WAVETAP_TRY(const std::vector<std::byte> bytes, store::read_file(options.input));
-    const auto cut = write_cut(wish, bytes, options.output);
+    WAVETAP_TRY(store::PieceReader reader, store::PieceReader::open(options.input));
+    const auto cut = write_cut(wish, reader, options.output);
     if (!cut) {
         Error error = cut.error();
         if (error.where.empty()) error.where = options.input;
@@ -100,13 +95,13 @@ Result<void> cut_file(const Options& options) {
         fmt::print("{}\n", nlohmann::ordered_json{{"format", "wavetap-cut"},
                                                   {"version", 1},
                                                   {"file", options.output},
-                                                  {"bytes", cut->bytes.size()},
+                                                  {"bytes", cut->bytes()},
                                                   {"begin_time", cut->begin_time},
-                                                  {"piece_offset_bytes", cut->slice_offset},
+                                                  {"piece_offset_bytes", cut->preamble.size()},
                                                   {"from_offset_bytes", cut->begin_bits / 8}}
                                .dump());
     else
-        fmt::print("{}: {} bytes, from byte {} of {}\n", options.output, cut->bytes.size(),
+        fmt::print("{}: {} bytes, from byte {} of {}\n", options.output, cut->bytes(),
                    cut->begin_bits / 8, options.input);
     return {};
 }

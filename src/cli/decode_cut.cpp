@@ -20,7 +20,7 @@ Error bad_wish(std::string_view text) {
                  "take dispatch:N (from 0) or time:A-B (shader clocks)"};
 }
 
-ordered_json dispatch_json(std::size_t index, const decode::DispatchExtent& extent) {
+ordered_json dispatch_json(std::uint64_t index, const decode::DispatchExtent& extent) {
     const decode::DispatchRecord& record = extent.record;
     return {{"type", "dispatch"},          {"index", index},
             {"time", record.time},         {"me", record.me},
@@ -30,7 +30,7 @@ ordered_json dispatch_json(std::size_t index, const decode::DispatchExtent& exte
             {"end_time", extent.end_time}, {"end_offset_bytes", (extent.end_bits + 7) / 8}};
 }
 
-void print_dispatch(std::size_t index, const decode::DispatchExtent& extent) {
+void print_dispatch(std::uint64_t index, const decode::DispatchExtent& extent) {
     const decode::DispatchRecord& record = extent.record;
     fmt::print("{:>10} dispatch:{:<9} entry={} work-group={}x{}x{} queue={}.{} waves={}{} until={} "
                "bytes={}-{}\n",
@@ -59,6 +59,22 @@ void print_event(const decode::EventRecord& event, bool json) {
                event.offset_bytes);
 }
 
+void print_window(const decode::BlobScan& scan, bool json) {
+    std::size_t event = 0;
+    const auto events_before = [&](std::uint64_t time) {
+        for (; event < scan.events.size() && scan.events[event].time < time; ++event)
+            print_event(scan.events[event], json);
+    };
+    for (std::size_t i = 0; i < scan.dispatches.size(); ++i) {
+        events_before(scan.dispatches[i].record.time);
+        if (json)
+            fmt::print("{}\n", dispatch_json(scan.first_dispatch + i, scan.dispatches[i]).dump());
+        else
+            print_dispatch(scan.first_dispatch + i, scan.dispatches[i]);
+    }
+    events_before(~std::uint64_t{0});
+}
+
 } // namespace
 
 Result<CutWish> parse_cut(std::string_view text) {
@@ -85,28 +101,32 @@ Result<CutWish> parse_cut(std::string_view text) {
     return wish;
 }
 
-Result<decode::Cut> write_cut(const CutWish& wish, std::span<const std::byte> bytes,
-                              const std::string& path) {
-    auto cut = wish.is_dispatch ? decode::cut_dispatch(bytes, wish.dispatch, {})
-                                : decode::cut_window(bytes, wish.begin, wish.end, {});
-    if (cut) WAVETAP_CHECK_OK(store::write_new_file(path, cut->bytes));
-    return cut;
+Result<decode::CutPlan> write_cut(const CutWish& wish, store::PieceReader& reader,
+                                  const std::string& path) {
+    PieceSource source(reader);
+    auto plan = wish.is_dispatch ? decode::plan_dispatch(source, wish.dispatch, {})
+                                 : decode::plan_window(source, wish.begin, wish.end, {});
+    if (!plan) return plan;
+    WAVETAP_TRY(store::NewFile file, store::NewFile::create(path));
+    WAVETAP_CHECK_OK(decode::write_plan(
+        source, *plan, [&](std::span<const std::byte> bytes) { return file.write(bytes); }));
+    WAVETAP_CHECK_OK(file.finish());
+    return plan;
 }
 
-void print_scan(const decode::BlobScan& scan, bool json) {
-    std::size_t event = 0;
-    const auto events_before = [&](std::uint64_t time) {
-        for (; event < scan.events.size() && scan.events[event].time < time; ++event)
-            print_event(scan.events[event], json);
-    };
-    for (std::size_t i = 0; i < scan.dispatches.size(); ++i) {
-        events_before(scan.dispatches[i].record.time);
-        if (json)
-            fmt::print("{}\n", dispatch_json(i, scan.dispatches[i]).dump());
-        else
-            print_dispatch(i, scan.dispatches[i]);
-    }
-    events_before(~std::uint64_t{0});
+Result<void> print_scan(store::PieceReader& reader, const decode::ScanOptions& options, bool json,
+                        const std::function<void(const decode::BlobScan&)>& begin) {
+    PieceSource source(reader);
+    std::uint64_t records = 0; // of the blob
+    decode::ScanWindow window{0, kScanAtATime};
+    do {
+        WAVETAP_TRY(const decode::BlobScan scan, decode::scan_blob(source, options, window));
+        if (window.first == 0) begin(scan);
+        print_window(scan, json);
+        records = scan.dispatches_total + scan.events_total;
+        window.first += window.most;
+    } while (window.first < records);
+    return {};
 }
 
 } // namespace wavetap::cli

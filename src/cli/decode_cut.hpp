@@ -4,9 +4,11 @@
 
 #include "base/result.hpp"
 #include "decode/cut.hpp"
+#include "store/pieces.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,11 +26,28 @@ struct CutWish {
 /// Errors: kInvalidArgument naming the two forms.
 Result<CutWish> parse_cut(std::string_view text);
 
-/// Cuts and writes a new file. Errors: those of decode::cut_…, kWrongState (the file is there), kIo.
-Result<decode::Cut> write_cut(const CutWish& wish, std::span<const std::byte> bytes,
-                              const std::string& path);
+/// The blob that a reader reads. Borrows it.
+class PieceSource final : public decode::BlobSource {
+  public:
+    explicit PieceSource(store::PieceReader& reader) : reader_(&reader) {}
+    std::uint64_t bytes() const override { return reader_->bytes(); }
+    void rewind() override { reader_->rewind(); }
+    Result<std::span<const std::byte>> next() override { return reader_->next(); }
 
-/// Prints the dispatches and events of a blob to stdout; with `json` one object a line.
-void print_scan(const decode::BlobScan& scan, bool json);
+  private:
+    store::PieceReader* reader_;
+};
+
+/// Cuts and writes a new file, piece by piece. Errors: those of decode::plan_…, kWrongState (the file
+/// is there), kIo.
+Result<decode::CutPlan> write_cut(const CutWish& wish, store::PieceReader& reader,
+                                  const std::string& path);
+
+/// Prints the dispatches and events of a blob to stdout, behind what `begin` prints of the whole; with
+/// `json` one object a line. They are in order of time within kScanAtATime of them, so that memory does
+/// not grow with the blob, which is read once for as many. Errors: those of decode::scan_blob().
+Result<void> print_scan(store::PieceReader& reader, const decode::ScanOptions& options, bool json,
+                        const std::function<void(const decode::BlobScan&)>& begin);
+inline constexpr std::uint64_t kScanAtATime = std::uint64_t{1} << 17;
 
 } // namespace wavetap::cli

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "code/code_object.hpp"
+#include "decode/blob_source.hpp"
 #include "decode/decoder.hpp"
 #include "sqtt/test_data.hpp"
 
@@ -122,5 +123,24 @@ inline std::string text_of(const WaveRecord& r) {
         out += "\n  barrier wait " + std::to_string(wait.index) + " " + std::to_string(wait.pc);
     return out;
 }
+
+/// A blob in pieces of one size, each in a place of its own, so that what reads beyond is seen.
+class PiecedSource final : public BlobSource {
+  public:
+    PiecedSource(std::span<const std::byte> bytes, std::size_t size) : bytes_(bytes), size_(size) {}
+    std::uint64_t bytes() const override { return bytes_.size(); }
+    void rewind() override { at_ = 0; }
+    Result<std::span<const std::byte>> next() override {
+        const auto piece = bytes_.subspan(at_, std::min(size_, bytes_.size() - at_));
+        at_ += piece.size();
+        piece_ = std::vector<std::byte>(piece.begin(), piece.end());
+        return std::span<const std::byte>(piece_);
+    }
+
+  private:
+    std::span<const std::byte> bytes_;
+    std::size_t size_, at_ = 0;
+    std::vector<std::byte> piece_;
+};
 
 } // namespace wavetap::decode::test_blobs

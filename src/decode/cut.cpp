@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "decode/cut.hpp"
 
-#include "decode/engine.hpp"
-#include "decode/walk.hpp"
+#include "decode/piece_walk.hpp"
+#include "decode/stream.hpp"
 #include "sqtt/gfx9.hpp"
 
 #include <algorithm>
@@ -142,15 +142,24 @@ void add_gfx1250(TokenBytes& out, const ScanState& state) {
 
 class Nobody final : public RecordSink {};
 
-/// The counter of issue phases at the end of `prefix`, which a decode of all waves knows.
-Result<unsigned> issue_phase(std::span<const std::byte> prefix, const ScanOptions& options) {
+/// The counter of issue phases before byte `end`, which a decode of all waves knows.
+Result<unsigned> issue_phase(BlobSource& source, std::uint64_t end, const ScanOptions& options) {
     CodeMap code(nullptr, {});
     Diagnostics diagnostics;
     Nobody nobody;
     StreamOptions stream;
     stream.header = options.header;
     stream.want_instructions = false;
-    WAVETAP_TRY(const BlobTotals totals, decode_stream(prefix, stream, code, nobody, diagnostics));
+    StreamDecoder decoder(stream, code, nobody, diagnostics);
+    source.rewind();
+    while (end != 0) {
+        WAVETAP_TRY(auto piece, source.next());
+        if (piece.empty()) break;
+        piece = piece.first(std::min<std::uint64_t>(piece.size(), end));
+        WAVETAP_CHECK_OK(decoder.feed(piece));
+        end -= piece.size();
+    }
+    WAVETAP_TRY(const BlobTotals totals, decoder.finish());
     return totals.issue_phase;
 }
 
@@ -181,94 +190,163 @@ std::vector<std::byte> preamble_without_clock(const ScanState& state) {
 namespace {
 
 /// gfx9: a reset and the timestamp that it takes its time from stay together.
-Result<void> widen(std::span<const std::byte> bytes, const ScanOptions& options,
-                   std::uint64_t& begin_bits, std::uint64_t& end_bits) {
-    WAVETAP_TRY(const ScanState fresh, state_before(bytes, 0, options));
+Result<void> widen(BlobSource& source, const ScanOptions& options, CutPlan& plan) {
+    WAVETAP_TRY(const ScanState fresh, state_before(source, 0, options));
     if (fresh.header.generation != Generation::kGfx9) return {};
     Nobody nobody;
     StreamScanner scanner(fresh, {}, nobody);
-    const std::uint64_t first = options.header ? 0 : 64;
-    const std::uint64_t begin = begin_bits;
-    const std::uint64_t end = end_bits;
-    walk(Generation::kGfx9, bytes.first(static_cast<std::size_t>((end + 7) / 8)), first,
-         [&](const Token& token) {
-             scanner.take(token, bytes);
-             if (!scanner.last_reset() || scanner.last_reset()->token_bits != token.offset_bits)
-                 return;
-             const std::uint64_t stamp = scanner.last_reset()->timestamp_bits;
-             if (token.offset_bits < begin && stamp >= begin) begin_bits = token.offset_bits;
-             if (token.offset_bits < end && stamp >= end) end_bits = stamp + 64;
-         });
+    const std::uint64_t begin = plan.begin_bits;
+    const std::uint64_t end = plan.end_bits;
+    WAVETAP_CHECK_OK(walk_source(
+        source, Generation::kGfx9, first_token(fresh, !options.header), end,
+        [&](const Token& token, std::span<const std::byte> bytes, std::uint64_t origin) {
+            scanner.take(token, bytes, origin);
+            if (!scanner.last_reset() || scanner.last_reset()->token_bits != token.offset_bits)
+                return;
+            const std::uint64_t stamp = scanner.last_reset()->timestamp_bits;
+            if (token.offset_bits < begin && stamp >= begin) plan.begin_bits = token.offset_bits;
+            if (token.offset_bits < end && stamp >= end) plan.end_bits = stamp + 64;
+        }));
     return {};
+}
+
+/// Dispatches that plan_dispatch() looks at in one pass.
+constexpr std::uint64_t kDispatchesAtATime = std::uint64_t{1} << 16;
+
+Result<Cut> cut_of(SpanSource& source, const Result<CutPlan>& plan) {
+    if (!plan) return plan.error();
+    Cut cut;
+    cut.bytes.reserve(static_cast<std::size_t>(plan->bytes()));
+    WAVETAP_CHECK_OK(write_plan(source, *plan, [&](std::span<const std::byte> bytes) {
+        cut.bytes.insert(cut.bytes.end(), bytes.begin(), bytes.end());
+        return Result<void>();
+    }));
+    cut.begin_bits = plan->begin_bits;
+    cut.end_bits = plan->end_bits;
+    cut.slice_offset = plan->preamble.size();
+    cut.begin_time = plan->begin_time;
+    return cut;
 }
 
 } // namespace
 
-Result<Cut> cut_range(std::span<const std::byte> bytes, std::uint64_t begin_bits,
-                      std::uint64_t end_bits, const ScanOptions& options) {
-    if (begin_bits >= end_bits || end_bits > bytes.size() * 8)
-        return bad_range("there is nothing between bit " + std::to_string(begin_bits) +
-                         " and bit " + std::to_string(end_bits) + " of " +
-                         std::to_string(bytes.size()) + " bytes");
-    WAVETAP_CHECK_OK(widen(bytes, options, begin_bits, end_bits));
-    Cut cut;
-    cut.begin_bits = begin_bits;
-    cut.end_bits = end_bits;
-    WAVETAP_TRY(ScanState state, state_before(bytes, begin_bits, options));
-    if (state.header.generation == Generation::kGfx9) {
-        const auto prefix = bytes.first(static_cast<std::size_t>(begin_bits / 8));
-        if (prefix.size() >= 8) {
-            WAVETAP_TRY(const unsigned phase, issue_phase(prefix, options));
-            state.header.raw = sqtt::with_issue_phase(state.header.raw, phase);
-        }
-    }
-    cut.begin_time = state.time;
-    cut.bytes = preamble(state);
-    cut.slice_offset = cut.bytes.size();
-    const auto first = static_cast<std::ptrdiff_t>(begin_bits / 8);
-    const auto last = static_cast<std::ptrdiff_t>((end_bits + 7) / 8);
-    cut.bytes.insert(cut.bytes.end(), bytes.begin() + first, bytes.begin() + last);
-    // Half bytes at the ends belong to the neighbours: zeros are padding.
-    if (begin_bits % 8 != 0) cut.bytes[cut.slice_offset] &= std::byte{0xF0};
-    if (end_bits % 8 != 0) cut.bytes.back() &= std::byte{0x0F};
-    if (state.header.generation != Generation::kGfx9)
-        cut.bytes.resize((cut.bytes.size() + 31) / 32 * 32);
-    return cut;
+std::uint64_t CutPlan::bytes() const {
+    const std::uint64_t used = preamble.size() + (end_bits + 7) / 8 - begin_bits / 8;
+    return (used + unit - 1) / unit * unit;
 }
 
-Result<Cut> cut_window(std::span<const std::byte> bytes, std::uint64_t begin, std::uint64_t end,
-                       const ScanOptions& options) {
-    WAVETAP_TRY(const ScanState fresh, state_before(bytes, 0, options));
+Result<CutPlan> plan_range(BlobSource& source, std::uint64_t begin_bits, std::uint64_t end_bits,
+                           const ScanOptions& options) {
+    if (begin_bits >= end_bits || end_bits > source.bytes() * 8)
+        return bad_range("there is nothing between bit " + std::to_string(begin_bits) +
+                         " and bit " + std::to_string(end_bits) + " of " +
+                         std::to_string(source.bytes()) + " bytes");
+    CutPlan plan;
+    plan.begin_bits = begin_bits;
+    plan.end_bits = end_bits;
+    WAVETAP_CHECK_OK(widen(source, options, plan));
+    WAVETAP_TRY(ScanState state, state_before(source, plan.begin_bits, options));
+    if (state.header.generation != Generation::kGfx9) {
+        plan.unit = 32;
+    } else if (plan.begin_bits / 8 >= 8) {
+        WAVETAP_TRY(const unsigned phase, issue_phase(source, plan.begin_bits / 8, options));
+        state.header.raw = sqtt::with_issue_phase(state.header.raw, phase);
+    }
+    plan.begin_time = state.time;
+    plan.preamble = preamble(state);
+    return plan;
+}
+
+Result<CutPlan> plan_window(BlobSource& source, std::uint64_t begin, std::uint64_t end,
+                            const ScanOptions& options) {
+    WAVETAP_TRY(const ScanState fresh, state_before(source, 0, options));
     Nobody nobody;
     StreamScanner scanner(fresh, {}, nobody);
-    const bool skips_header = fresh.header.generation == Generation::kGfx9 && !options.header;
     std::optional<std::uint64_t> from, to;
-    const WalkEnd walked =
-        walk(fresh.header.generation, bytes, skips_header ? 64 : 0, [&](const Token& token) {
-            if (to) return;
-            scanner.take(token, bytes);
-            if (token.type == TokenType::kHeader) return;
-            if (!from && scanner.time() >= begin && scanner.time() < end) from = token.offset_bits;
-            if (from && scanner.time() >= end) to = token.offset_bits;
-        });
+    WAVETAP_TRY(const WalkEnd walked,
+                walk_source(source, fresh.header.generation, first_token(fresh, !options.header),
+                            ~std::uint64_t{0},
+                            [&](const Token& token, std::span<const std::byte> bytes,
+                                std::uint64_t origin) {
+                                if (to) return;
+                                scanner.take(token, bytes, origin);
+                                if (token.type == TokenType::kHeader) return;
+                                const std::uint64_t now = scanner.time();
+                                if (!from && now >= begin && now < end) from = token.offset_bits;
+                                if (from && now >= end) to = token.offset_bits;
+                            }));
     if (!from)
         return Error{ErrorCode::kNotFound,
                      "no token lies between clock " + std::to_string(begin) + " and " +
                          std::to_string(end),
                      "", "the trace ends at clock " + std::to_string(scanner.time())};
-    return cut_range(bytes, *from, to.value_or(walked.end_bits), options);
+    return plan_range(source, *from, to.value_or(walked.end_bits), options);
+}
+
+Result<CutPlan> plan_dispatch(BlobSource& source, std::uint64_t index, const ScanOptions& options) {
+    for (ScanWindow window{0, kDispatchesAtATime};; window.first += window.most) {
+        WAVETAP_TRY(const BlobScan scan, scan_blob(source, options, window));
+        if (index >= scan.dispatches_total)
+            return Error{ErrorCode::kNotFound,
+                         "there is no dispatch " + std::to_string(index) +
+                             " in this blob, which has " + std::to_string(scan.dispatches_total) +
+                             " (numbered from 0)",
+                         "", "`wavetap decode --scan` lists them"};
+        const std::uint64_t place = index - scan.first_dispatch;
+        if (place >= scan.dispatches.size()) continue;
+        const DispatchExtent& extent = scan.dispatches[static_cast<std::size_t>(place)];
+        return plan_range(source, extent.begin_bits, extent.end_bits, options);
+    }
+}
+
+Result<void> write_plan(BlobSource& source, const CutPlan& plan, const ByteSink& sink) {
+    WAVETAP_CHECK_OK(sink(plan.preamble));
+    const std::uint64_t first = plan.begin_bits / 8;
+    const std::uint64_t last = (plan.end_bits + 7) / 8;
+    source.rewind();
+    std::vector<std::byte> ends; // pieces with a half byte are copied
+    for (std::uint64_t at = 0; at < last;) {
+        WAVETAP_TRY(auto piece, source.next());
+        if (piece.empty()) break;
+        const std::uint64_t begin = std::max(at, first);
+        const std::uint64_t end = std::min<std::uint64_t>(at + piece.size(), last);
+        const std::uint64_t offset = begin - at;
+        at += piece.size();
+        if (begin >= end) continue;
+        piece =
+            piece.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(end - begin));
+        // Half bytes at the ends belong to the neighbours: zeros are padding.
+        const bool half_first = begin == first && plan.begin_bits % 8 != 0;
+        const bool half_last = end == last && plan.end_bits % 8 != 0;
+        if (half_first || half_last) {
+            ends.assign(piece.begin(), piece.end());
+            if (half_first) ends.front() &= std::byte{0xF0};
+            if (half_last) ends.back() &= std::byte{0x0F};
+            piece = ends;
+        }
+        WAVETAP_CHECK_OK(sink(piece));
+    }
+    const std::uint64_t used = plan.preamble.size() + last - first;
+    const std::vector<std::byte> padding(static_cast<std::size_t>(plan.bytes() - used));
+    return sink(padding);
+}
+
+Result<Cut> cut_range(std::span<const std::byte> bytes, std::uint64_t begin_bits,
+                      std::uint64_t end_bits, const ScanOptions& options) {
+    SpanSource source(bytes);
+    return cut_of(source, plan_range(source, begin_bits, end_bits, options));
+}
+
+Result<Cut> cut_window(std::span<const std::byte> bytes, std::uint64_t begin, std::uint64_t end,
+                       const ScanOptions& options) {
+    SpanSource source(bytes);
+    return cut_of(source, plan_window(source, begin, end, options));
 }
 
 Result<Cut> cut_dispatch(std::span<const std::byte> bytes, std::uint64_t index,
                          const ScanOptions& options) {
-    WAVETAP_TRY(const BlobScan scan, scan_blob(bytes, options));
-    if (index >= scan.dispatches.size())
-        return Error{ErrorCode::kNotFound,
-                     "there is no dispatch " + std::to_string(index) + " in this blob, which has " +
-                         std::to_string(scan.dispatches.size()) + " (numbered from 0)",
-                     "", "`wavetap decode --scan` lists them"};
-    const DispatchExtent& extent = scan.dispatches[static_cast<std::size_t>(index)];
-    return cut_range(bytes, extent.begin_bits, extent.end_bits, options);
+    SpanSource source(bytes);
+    return cut_of(source, plan_dispatch(source, index, options));
 }
 
 } // namespace wavetap::decode

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,26 @@ Result<Cut> cut_window(std::span<const std::byte> bytes, std::uint64_t begin, st
 /// queues do meanwhile comes along. Errors: also kNotFound (fewer dispatches).
 Result<Cut> cut_dispatch(std::span<const std::byte> bytes, std::uint64_t index,
                          const ScanOptions& options);
+
+/// What a Cut will hold, without the piece itself: for traces that are not in memory.
+struct CutPlan {
+    std::vector<std::byte> preamble;
+    std::uint64_t begin_bits = 0, end_bits = 0; ///< as in Cut
+    std::uint64_t begin_time = 0;               ///< as in Cut
+    std::uint64_t unit = 1;                     ///< zeros fill up to a multiple of this many bytes
+    std::uint64_t bytes() const;                ///< of the whole cut
+};
+using ByteSink = std::function<Result<void>(std::span<const std::byte>)>;
+
+/// As the functions above; the blob is read several times, and memory does not grow with it. Errors:
+/// also those of the source.
+Result<CutPlan> plan_range(BlobSource& source, std::uint64_t begin_bits, std::uint64_t end_bits,
+                           const ScanOptions& options);
+Result<CutPlan> plan_window(BlobSource& source, std::uint64_t begin, std::uint64_t end,
+                            const ScanOptions& options);
+Result<CutPlan> plan_dispatch(BlobSource& source, std::uint64_t index, const ScanOptions& options);
+/// Gives the bytes of the cut to `sink`, in order. Errors: of source and sink.
+Result<void> write_plan(BlobSource& source, const CutPlan& plan, const ByteSink& sink);
 
 /// Header and tokens that bring a fresh decoder to `state`; a piece that goes on there may follow.
 /// gfx10 and later: the piece must begin on a byte.

@@ -202,6 +202,45 @@ TEST(Cut, CutsOfCutsAreTheSame) {
     EXPECT_GT(compared, 1000U);
 }
 
+std::vector<std::byte> in_pieces(const TestBlob& blob, std::size_t size, std::uint64_t begin,
+                                 std::uint64_t end) {
+    test_blobs::PiecedSource source(blob.bytes, size);
+    std::vector<std::byte> out;
+    const auto plan =
+        begin == end ? plan_dispatch(source, begin, {}) : plan_window(source, begin, end, {});
+    if (!plan) return out;
+    const auto written = write_plan(source, *plan, [&](std::span<const std::byte> bytes) {
+        out.insert(out.end(), bytes.begin(), bytes.end());
+        return Result<void>();
+    });
+    EXPECT_TRUE(written);
+    EXPECT_EQ(plan->bytes(), out.size());
+    return out;
+}
+
+TEST(Cut, PieceByPieceGivesTheSameBytes) {
+    const auto blobs = test_blobs::all_blobs();
+    WAVETAP_NEED_DATA(blobs);
+    std::size_t cuts = 0;
+    for (const TestBlob& blob : blobs) {
+        const auto scan = scan_blob(blob.bytes, {});
+        ASSERT_TRUE(scan);
+        for (const std::size_t size : {4001UL, 70'001UL}) {
+            SCOPED_TRACE(blob.name + " in pieces of " + std::to_string(size));
+            const std::uint64_t end = scan->last_time;
+            if (const auto cut = cut_window(blob.bytes, end / 3, end / 2, {})) {
+                EXPECT_EQ(in_pieces(blob, size, end / 3, end / 2), cut->bytes);
+                ++cuts;
+            }
+            if (scan->dispatches.empty()) continue;
+            const std::uint64_t last = scan->dispatches.size() - 1;
+            EXPECT_EQ(in_pieces(blob, size, last, last), cut_dispatch(blob.bytes, last, {})->bytes);
+            ++cuts;
+        }
+    }
+    EXPECT_GT(cuts, 2 * blobs.size());
+}
+
 std::vector<std::byte> with_phase(std::vector<std::byte> bytes, unsigned phase) {
     std::uint64_t raw = 0;
     std::memcpy(&raw, bytes.data(), sizeof raw);

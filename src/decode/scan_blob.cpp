@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
+#include "decode/piece_walk.hpp"
 #include "decode/stream_scan.hpp"
-#include "decode/walk.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace wavetap::decode {
 namespace {
@@ -13,44 +14,55 @@ using sqtt::Generation;
 using sqtt::Token;
 using sqtt::TokenType;
 
-Result<ScanState> fresh_state(std::span<const std::byte> bytes,
-                              std::optional<std::uint64_t> assumed) {
+/// The state before a blob's first token. Reads as much as its header needs.
+Result<ScanState> fresh_state(BlobSource& source, std::optional<std::uint64_t> assumed) {
     std::uint64_t raw = assumed.value_or(0);
     if (!assumed) {
-        if (bytes.size() < sizeof raw)
+        source.rewind();
+        std::size_t filled = 0;
+        while (filled < sizeof raw) {
+            WAVETAP_TRY(const auto piece, source.next());
+            if (piece.empty()) break;
+            const std::size_t part = std::min(piece.size(), sizeof raw - filled);
+            std::memcpy(reinterpret_cast<std::byte*>(&raw) + filled, piece.data(), part);
+            filled += part;
+        }
+        if (filled < sizeof raw)
             return Error{ErrorCode::kCorrupt,
-                         "a thread trace of " + std::to_string(bytes.size()) +
+                         "a thread trace of " + std::to_string(filled) +
                              " bytes has no room for its header of 8",
                          "byte 0", "the trace unit wrote nothing, or the file was cut"};
-        std::memcpy(&raw, bytes.data(), sizeof raw);
     }
     ScanState state;
     WAVETAP_TRY(state.header, sqtt::parse_header(raw));
     return state;
 }
 
-std::uint64_t first_token(const ScanState& state, bool has_header) {
-    return has_header && state.header.generation == Generation::kGfx9 ? 64 : 0;
-}
-
 /// Collects a scan and follows the waves of each dispatch to their ends.
 class Collector final : public RecordSink {
   public:
-    explicit Collector(BlobScan& scan) : scan_(&scan), slots_(WavePlace::kCount, kNobody) {
+    Collector(BlobScan& scan, ScanWindow window)
+        : scan_(&scan), window_(window), slots_(WavePlace::kCount, kNobody) {
         latest_.fill(kNobody);
         in_target_.fill(kNobody);
     }
     void dispatch(const DispatchRecord& record) override {
+        const std::uint64_t number = scan_->dispatches_total++;
+        latest_[(record.me & 1U) * 4U + (record.pipe & 3U)] = number;
+        if (!next_is_kept()) return;
+        if (scan_->dispatches.empty()) scan_->first_dispatch = number;
         DispatchExtent extent;
         extent.record = record;
         extent.begin_bits = now_.offset_bits;
         cover(extent, record.time);
         scan_->dispatches.push_back(extent);
-        latest_[(record.me & 1U) * 4U + (record.pipe & 3U)] = scan_->dispatches.size() - 1;
     }
-    void event(const EventRecord& record) override { scan_->events.push_back(record); }
+    void event(const EventRecord& record) override {
+        ++scan_->events_total;
+        if (next_is_kept()) scan_->events.push_back(record);
+    }
     void code_object(const CodeObjectEvent& record) override {
-        scan_->code_objects.push_back(record);
+        if (window_.most == ScanWindow{}.most) scan_->code_objects.push_back(record);
     }
 
     void before(const Token& token) { now_ = token; }
@@ -60,28 +72,29 @@ class Collector final : public RecordSink {
         case TokenType::kWaveStartExt: {
             if (!scanner.begins_wave(token)) break;
             const WavePlace place = scanner.place(token);
-            const std::size_t dispatch = latest_[scanner.start_queue(token)];
+            const std::uint64_t dispatch = latest_[scanner.start_queue(token)];
             slots_[place.index()] = dispatch;
             if (scanner.on_target(place)) in_target_[target_slot(scanner, place)] = dispatch;
             if (dispatch == kNobody)
                 ++scan_->waves_before;
-            else
-                ++scan_->dispatches[dispatch].waves;
+            else if (DispatchExtent* extent = kept(dispatch))
+                ++extent->waves;
             break;
         }
         case TokenType::kWaveEnd: {
-            std::size_t& dispatch = slots_[scanner.place(token).index()];
-            if (dispatch == kNobody) break;
-            ++scan_->dispatches[dispatch].waves_ended;
-            cover(scan_->dispatches[dispatch], scanner.time());
-            dispatch = kNobody;
+            const std::uint64_t dispatch =
+                std::exchange(slots_[scanner.place(token).index()], kNobody);
+            DispatchExtent* extent = kept(dispatch);
+            if (extent == nullptr) break;
+            ++extent->waves_ended;
+            cover(*extent, scanner.time());
             break;
         }
-        case TokenType::kNewPc: {
-            const std::size_t dispatch = in_target_[target_slot(scanner, scanner.place(token))];
-            if (dispatch != kNobody) cover(scan_->dispatches[dispatch], scanner.time());
+        case TokenType::kNewPc:
+            if (DispatchExtent* extent =
+                    kept(in_target_[target_slot(scanner, scanner.place(token))]))
+                cover(*extent, scanner.time());
             break;
-        }
         default:
             break;
         }
@@ -95,7 +108,18 @@ class Collector final : public RecordSink {
     }
 
   private:
-    static constexpr std::size_t kNobody = ~std::size_t{0};
+    static constexpr std::uint64_t kNobody = ~std::uint64_t{0};
+    bool next_is_kept() {
+        const std::uint64_t number = records_++;
+        return number >= window_.first && number - window_.first < window_.most;
+    }
+    /// Null for a dispatch outside the window.
+    DispatchExtent* kept(std::uint64_t dispatch) {
+        const std::uint64_t index = dispatch - scan_->first_dispatch;
+        return dispatch != kNobody && index < scan_->dispatches.size()
+                   ? &scan_->dispatches[static_cast<std::size_t>(index)]
+                   : nullptr;
+    }
     void cover(DispatchExtent& extent, std::uint64_t time) const {
         extent.end_bits = now_.offset_bits + now_.size_bits;
         extent.end_time = time;
@@ -107,9 +131,11 @@ class Collector final : public RecordSink {
     }
 
     BlobScan* scan_;
-    std::vector<std::size_t> slots_; ///< dispatch of the wave in each slot
-    std::array<std::size_t, 8> latest_{};
-    std::array<std::size_t, 4 * 32> in_target_{};
+    ScanWindow window_;
+    std::uint64_t records_ = 0;        ///< dispatches and events so far
+    std::vector<std::uint64_t> slots_; ///< number of the dispatch of the wave in each slot
+    std::array<std::uint64_t, 8> latest_{};
+    std::array<std::uint64_t, 4 * 32> in_target_{};
     Token now_;
 };
 
@@ -117,46 +143,55 @@ class Nobody final : public RecordSink {};
 
 } // namespace
 
-Result<BlobScan> scan_blob(std::span<const std::byte> bytes, const ScanOptions& options) {
-    WAVETAP_TRY(const ScanState state, fresh_state(bytes, options.header));
+std::uint64_t first_token(const ScanState& state, bool has_header) {
+    return has_header && state.header.generation == Generation::kGfx9 ? 64 : 0;
+}
+
+Result<BlobScan> scan_blob(BlobSource& source, const ScanOptions& options, ScanWindow window) {
+    WAVETAP_TRY(const ScanState state, fresh_state(source, options.header));
     BlobScan scan;
     scan.header = state.header;
-    Collector collector(scan);
+    Collector collector(scan, window);
     StreamScanner scanner(state, options.objects, collector);
-    const WalkEnd end = walk(state.header.generation, bytes, first_token(state, !options.header),
-                             [&](const Token& token) {
-                                 collector.before(token);
-                                 scanner.take(token, bytes);
-                                 collector.after(token, scanner);
-                             });
+    WAVETAP_TRY(const WalkEnd end,
+                walk_source(source, state.header.generation, first_token(state, !options.header),
+                            ~std::uint64_t{0},
+                            [&](const Token& token, std::span<const std::byte> bytes,
+                                std::uint64_t origin) {
+                                collector.before(token);
+                                scanner.take(token, bytes, origin);
+                                collector.after(token, scanner);
+                            }));
     scan.end_bits = end.end_bits;
     scan.last_time = scanner.time();
     collector.finish();
     return scan;
 }
 
-Result<ScanState> state_before(std::span<const std::byte> bytes, std::uint64_t bits,
-                               const ScanOptions& options) {
-    WAVETAP_TRY(const ScanState state, fresh_state(bytes, options.header));
+Result<BlobScan> scan_blob(std::span<const std::byte> bytes, const ScanOptions& options) {
+    SpanSource source(bytes);
+    return scan_blob(source, options);
+}
+
+Result<ScanState> state_before(BlobSource& source, std::uint64_t bits, const ScanOptions& options) {
+    WAVETAP_TRY(const ScanState state, fresh_state(source, options.header));
     Nobody nobody;
     StreamScanner scanner(state, options.objects, nobody);
-    const std::size_t prefix = std::min<std::uint64_t>(bytes.size(), (bits + 7) / 8);
-    walk(state.header.generation, bytes.first(prefix), first_token(state, !options.header),
-         [&](const Token& token) {
-             if (token.offset_bits < bits) scanner.take(token, bytes);
-         });
+    if (bits == 0) return scanner.state();
+    WAVETAP_CHECK_OK(
+        walk_source(source, state.header.generation, first_token(state, !options.header), bits,
+                    [&](const Token& token, std::span<const std::byte> bytes,
+                        std::uint64_t origin) { scanner.take(token, bytes, origin); }));
     return scanner.state();
 }
 
-namespace {
+Result<ScanState> state_before(std::span<const std::byte> bytes, std::uint64_t bits,
+                               const ScanOptions& options) {
+    SpanSource source(bytes);
+    return state_before(source, bits, options);
+}
 
-bool has_extensions(const ScanState& state) {
-    return state.header.generation == Generation::kGfx12 ||
-           state.header.generation == Generation::kGfx1250;
-}
-bool is_extended(TokenType type) {
-    return type == TokenType::kWaveStartExt || type == TokenType::kExtension;
-}
+namespace {
 
 struct Joined {
     std::uint64_t bits = 0; ///< of the chunk, where the next token begins
@@ -178,7 +213,7 @@ std::optional<Joined> join(ScanState& state, StreamScanner& scanner,
     bool extends = state.after_extended_start;
     for (Token token; (next < seam || extends) && reader.next(token);) {
         next = token.offset_bits + token.size_bits;
-        extends = is_extended(token.type) && has_extensions(state);
+        extends = may_be_extended(state.header.generation, token.type);
         token.offset_bits = token.offset_bits > seam ? token.offset_bits - seam : 0;
         token.size_bits =
             static_cast<std::uint8_t>(next > seam ? next - seam - token.offset_bits : 0);
@@ -190,7 +225,7 @@ std::optional<Joined> join(ScanState& state, StreamScanner& scanner,
         sqtt::TokenReader more(state.header.generation, chunk, joined.bits, extends);
         for (Token token; joined.extends && more.next(token);) {
             joined = {token.offset_bits + token.size_bits,
-                      is_extended(token.type) && has_extensions(state)};
+                      may_be_extended(state.header.generation, token.type)};
             scanner.take(token, chunk);
         }
         return joined;
@@ -220,7 +255,7 @@ void scan_chunk(ScanState& state, std::span<const std::byte> chunk, bool has_hea
     }
     std::uint64_t last_end = start;
     const WalkEnd end = walk(state.header.generation, chunk, start, [&](const Token& token) {
-        extends = is_extended(token.type);
+        extends = may_be_extended(state.header.generation, token.type);
         last_end = token.offset_bits + token.size_bits;
         scanner.take(token, chunk);
     });
@@ -231,7 +266,7 @@ void scan_chunk(ScanState& state, std::span<const std::byte> chunk, bool has_hea
     state.rest_skip_bits = state.rest_bytes == 0 ? 0 : static_cast<std::uint8_t>(end.end_bits % 8);
     std::copy_n(chunk.end() - static_cast<std::ptrdiff_t>(state.rest_bytes), state.rest_bytes,
                 state.rest.begin());
-    state.after_extended_start = extends && last_end == end.end_bits && has_extensions(state);
+    state.after_extended_start = extends && last_end == end.end_bits;
     pass_chunk(state, chunk.size());
 }
 

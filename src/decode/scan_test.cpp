@@ -22,6 +22,28 @@ template <class Record> std::string texts(const std::vector<Record>& records) {
     return out;
 }
 
+std::string texts(const BlobScan& scan) {
+    std::string out = std::to_string(scan.end_bits) + " " + std::to_string(scan.last_time) + " " +
+                      std::to_string(scan.waves_before) + "\n";
+    for (const DispatchExtent& extent : scan.dispatches)
+        out += text_of(extent.record) + " " + std::to_string(extent.record.offset_bytes) + " " +
+               std::to_string(extent.begin_bits) + "-" + std::to_string(extent.end_bits) + " " +
+               std::to_string(extent.end_time) + " " + std::to_string(extent.waves) + " " +
+               std::to_string(extent.waves_ended) + "\n";
+    for (const EventRecord& event : scan.events)
+        out += text_of(event) + " " + std::to_string(event.offset_bytes) + "\n";
+    return out + texts(scan.code_objects);
+}
+
+void expect_same_in_pieces(std::span<const std::byte> bytes, std::size_t size) {
+    SCOPED_TRACE("in pieces of " + std::to_string(size));
+    const auto whole = scan_blob(bytes, {});
+    test_blobs::PiecedSource source(bytes, size);
+    const auto pieces = scan_blob(source, {});
+    ASSERT_TRUE(whole && pieces);
+    EXPECT_EQ(texts(*pieces), texts(*whole));
+}
+
 TEST(Scan, FindsWhatADecodeFinds) {
     const auto blobs = test_blobs::all_blobs();
     WAVETAP_NEED_DATA(blobs);
@@ -202,6 +224,8 @@ TEST(Scan, RunsOfExtensionBytesMayLieAcrossChunks) {
             for (const std::size_t rest : {std::size_t{1}, std::size_t{7}, bytes.size()})
                 expect_same(scan_in_chunks(bytes, {middle, rest}), whole);
         }
+        for (std::size_t size = 1; size < 80; ++size)
+            expect_same_in_pieces(bytes, size);
     }
 }
 
@@ -225,6 +249,62 @@ TEST(Scan, LooksAsFarForATimestampAsTheDecoder) {
         for (const std::size_t size : {8UL, 1000UL, 65'537UL, 100'000UL})
             expect_same(scan_in_chunks(bytes, {size}), whole);
     }
+}
+
+TEST(Scan, PieceByPieceEqualsTheWhole) {
+    const auto blobs = test_blobs::all_blobs();
+    WAVETAP_NEED_DATA(blobs);
+    for (const TestBlob& blob : blobs) {
+        SCOPED_TRACE(blob.name);
+        for (const std::size_t size : {4001UL, 70'001UL})
+            expect_same_in_pieces(blob.bytes, size);
+    }
+    // Resets whose timestamps lie more than a piece ahead.
+    const test::Bytes paused = paused_stream();
+    test::Bytes much(paused);
+    for (int i = 0; i < 600; ++i)
+        much.insert(much.end(), paused.begin() + 8, paused.end());
+    for (const std::size_t size : {1001UL, 65'537UL})
+        expect_same_in_pieces(much, size);
+}
+
+// Windows together list what one scan lists, each dispatch with its waves to the end of the blob.
+TEST(Scan, WindowsTogetherAreTheWhole) {
+    const auto blobs = test_blobs::all_blobs();
+    WAVETAP_NEED_DATA(blobs);
+    std::size_t windows = 0;
+    for (const TestBlob& blob : blobs) {
+        SCOPED_TRACE(blob.name);
+        const auto whole = scan_blob(blob.bytes, {});
+        ASSERT_TRUE(whole);
+        BlobScan sum;
+        const std::uint64_t records = whole->dispatches.size() + whole->events.size();
+        for (ScanWindow window{0, records / 3 + 1}; window.first < records;
+             window.first += window.most, ++windows) {
+            test_blobs::PiecedSource source(blob.bytes, 50'000);
+            const auto part = scan_blob(source, {}, window);
+            ASSERT_TRUE(part);
+            EXPECT_EQ(part->dispatches_total, whole->dispatches.size());
+            EXPECT_EQ(part->events_total, whole->events.size());
+            EXPECT_LE(part->dispatches.size() + part->events.size(), window.most);
+            if (!part->dispatches.empty()) {
+                EXPECT_EQ(part->first_dispatch, sum.dispatches.size());
+            }
+            const auto add = [](auto& to, const auto& from) {
+                to.insert(to.end(), from.begin(), from.end());
+            };
+            add(sum.dispatches, part->dispatches);
+            add(sum.events, part->events);
+            sum.end_bits = part->end_bits;
+            sum.last_time = part->last_time;
+            sum.waves_before = part->waves_before;
+        }
+        sum.code_objects = whole->code_objects;
+        if (records != 0) {
+            EXPECT_EQ(texts(sum), texts(*whole));
+        }
+    }
+    EXPECT_GT(windows, blobs.size());
 }
 
 TEST(Scan, WhatIsNoTraceIsAnError) {

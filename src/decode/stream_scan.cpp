@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "decode/stream_scan.hpp"
 
-#include "decode/walk.hpp"
+#include "decode/piece_walk.hpp"
 #include "sqtt/gfx9.hpp"
 #include "sqtt/rdna.hpp"
 
@@ -93,7 +93,7 @@ const StreamScanner::Layout& StreamScanner::layout_of(Generation generation) {
 namespace {
 
 /// How far behind a time reset its timestamp is looked for; the decoder looks as far.
-constexpr std::uint64_t kTimestampBytes = 64 * 1024;
+constexpr std::uint64_t kTimestampBytes = PieceWalk::kTimestampBytes;
 
 std::uint32_t get(const Token& token, BitRange range) {
     return static_cast<std::uint32_t>(sqtt::extract(token.bits, range));
@@ -150,13 +150,14 @@ void StreamScanner::event(StreamPoint at, EventKind kind) {
     sink_.event({at.time, kind, 0, 0, false, 0, at.offset_bytes});
 }
 
-void StreamScanner::take(const Token& token, std::span<const std::byte> bytes) {
+void StreamScanner::take(const Token& token, std::span<const std::byte> bytes,
+                         std::uint64_t origin) {
     const std::uint64_t offset = token.offset_bits / 8;
     if (generation_ == Generation::kGfx9) {
         if (reset_ && token.offset_bits == reset_->timestamp_bits) return;
         if (token.type == TokenType::kTimestamp && take_open_timestamp(token)) return;
         state_.time += sqtt::kGfx9ClocksPerUnit * std::uint64_t{token.delta};
-        take_gfx9(token, bytes, {state_.time, offset});
+        take_gfx9(token, bytes, origin, {state_.time, offset});
         return;
     }
     if (generation_ == Generation::kGfx1250 && token.type == TokenType::kValu) {
@@ -287,7 +288,7 @@ void StreamScanner::misc(const Token& token, StreamPoint at) {
 }
 
 void StreamScanner::take_gfx9(const Token& token, std::span<const std::byte> bytes,
-                              StreamPoint at) {
+                              std::uint64_t origin, StreamPoint at) {
     const Layout& layout = *layout_;
     switch (token.type) {
     case TokenType::kMisc: {
@@ -297,7 +298,7 @@ void StreamScanner::take_gfx9(const Token& token, std::span<const std::byte> byt
             EventKind::kSaveContext, EventKind::kShootDown};
         const std::uint32_t type = get(token, layout.misc_type);
         if (type == static_cast<std::uint32_t>(Gfx9Misc::kTimeReset))
-            time_reset(token, bytes);
+            time_reset(token, bytes, origin);
         else if (type > static_cast<std::uint32_t>(Gfx9Misc::kTimeReset))
             event(at, kKinds[type]);
         break;
@@ -326,9 +327,10 @@ void StreamScanner::take_gfx9(const Token& token, std::span<const std::byte> byt
 }
 
 // As the decoder does it: the absolute counter that follows the reset gives the time.
-void StreamScanner::time_reset(const Token& token, std::span<const std::byte> bytes) {
+void StreamScanner::time_reset(const Token& token, std::span<const std::byte> bytes,
+                               std::uint64_t origin) {
     state_.open_reset = {};
-    const std::uint64_t begin = token.offset_bits + token.size_bits;
+    const std::uint64_t begin = token.offset_bits + token.size_bits - origin * 8;
     const std::uint64_t end = begin / 8 + kTimestampBytes;
     sqtt::TokenReader ahead(generation_, bytes.first(std::min<std::uint64_t>(end, bytes.size())),
                             begin);
@@ -338,11 +340,11 @@ void StreamScanner::time_reset(const Token& token, std::span<const std::byte> by
             return;
         if (next.type != TokenType::kTimestamp) continue;
         const std::uint64_t units = sqtt::kGfx9ClocksPerUnit * std::uint64_t{token.delta};
-        reset_ = Reset{token.offset_bits, next.offset_bits, state_.time - units};
+        reset_ = Reset{token.offset_bits, origin * 8 + next.offset_bits, state_.time - units};
         state_.time = time_by(next, state_.time);
         return;
     }
-    if (end > bytes.size()) state_.open_reset = {state_.time, end};
+    if (end > bytes.size()) state_.open_reset = {state_.time, origin + end};
 }
 
 // The clock right behind a reset at `reset_time` that the timestamp belongs to.

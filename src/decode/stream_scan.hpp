@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "decode/blob_source.hpp"
 #include "decode/code_map.hpp"
 #include "decode/decoder.hpp"
 #include "decode/register_replay.hpp"
@@ -67,8 +68,9 @@ class StreamScanner {
     StreamScanner(const StreamScanner&) = delete;
     StreamScanner& operator=(const StreamScanner&) = delete;
 
-    /// The next token; padding may be left out. `bytes` is what token.offset_bits counts in.
-    void take(const sqtt::Token& token, std::span<const std::byte> bytes);
+    /// The next token; padding may be left out. `bytes` hold it and (gfx9) the 64 KiB behind it, or
+    /// all that there are; they begin at byte `origin` of what token.offset_bits counts in.
+    void take(const sqtt::Token& token, std::span<const std::byte> bytes, std::uint64_t origin = 0);
 
     std::uint64_t time() const { return state_.time; }
     ScanState state() const;
@@ -93,9 +95,11 @@ class StreamScanner {
   private:
     struct Layout;
     static const Layout& layout_of(sqtt::Generation generation);
-    void take_gfx9(const sqtt::Token& token, std::span<const std::byte> bytes, StreamPoint at);
+    void take_gfx9(const sqtt::Token& token, std::span<const std::byte> bytes, std::uint64_t origin,
+                   StreamPoint at);
     void take_rdna(const sqtt::Token& token, StreamPoint at);
-    void time_reset(const sqtt::Token& token, std::span<const std::byte> bytes);
+    void time_reset(const sqtt::Token& token, std::span<const std::byte> bytes,
+                    std::uint64_t origin);
     bool take_open_timestamp(const sqtt::Token& token);
     std::uint64_t time_by(const sqtt::Token& timestamp, std::uint64_t reset_time);
     void timestamp(const sqtt::Token& token, StreamPoint at);
@@ -143,12 +147,21 @@ struct DispatchExtent {
     std::uint64_t waves = 0, waves_ended = 0;
 };
 
+/// Which records of a stream a scan keeps. Dispatches and events are counted together, in their order
+/// in the stream.
+struct ScanWindow {
+    std::uint64_t first = 0;
+    std::uint64_t most = ~std::uint64_t{0};
+};
+
 struct BlobScan {
     sqtt::Header header;
-    std::vector<DispatchExtent> dispatches;
-    std::vector<EventRecord> events;
-    std::vector<CodeObjectEvent> code_objects;
-    std::uint64_t waves_before = 0; ///< starts before the first dispatch
+    std::vector<DispatchExtent> dispatches; ///< of the window
+    std::vector<EventRecord> events;        ///< of the window
+    std::uint64_t first_dispatch = 0;       ///< number of dispatches[0] in the blob
+    std::uint64_t dispatches_total = 0, events_total = 0;
+    std::vector<CodeObjectEvent> code_objects; ///< none where `most` bounds the window
+    std::uint64_t waves_before = 0;            ///< starts before the first dispatch
     std::uint64_t last_time = 0;
     std::uint64_t end_bits = 0; ///< behind the last complete token
 };
@@ -156,6 +169,9 @@ struct BlobScan {
 /// Everything that a scan finds in one blob, equal to what decode_blob() gives for it. Errors as
 /// decode_blob().
 Result<BlobScan> scan_blob(std::span<const std::byte> bytes, const ScanOptions& options);
+/// The same, read piece by piece: memory for the records of the window only. Errors: also those of the
+/// source.
+Result<BlobScan> scan_blob(BlobSource& source, const ScanOptions& options, ScanWindow window = {});
 
 /// Scans one chunk of a stream; `state` is where the chunk before ended and becomes where this one
 /// ends. `has_header`: the chunk begins with the eight bytes that every stream begins with; else it
@@ -173,7 +189,10 @@ std::uint64_t scan_chunk_until(ScanState& state, std::span<const std::byte> chun
                                std::uint64_t stop_bits);
 
 /// The state before the token at `bits`; a blob from its start.
+Result<ScanState> state_before(BlobSource& source, std::uint64_t bits, const ScanOptions& options);
 Result<ScanState> state_before(std::span<const std::byte> bytes, std::uint64_t bits,
                                const ScanOptions& options);
+/// Where the first token of a blob begins. `has_header`: the blob begins with its eight bytes.
+std::uint64_t first_token(const ScanState& state, bool has_header);
 
 } // namespace wavetap::decode

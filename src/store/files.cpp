@@ -47,12 +47,38 @@ Result<void> write_all(int descriptor, std::span<const std::byte> bytes, const s
     return {};
 }
 
-Result<void> write_new_file(const std::string& path, std::span<const std::byte> bytes) {
-    const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-    if (file.get() < 0 && errno == EEXIST)
+Result<NewFile> NewFile::create(const std::string& path) {
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (descriptor < 0 && errno == EEXIST)
         return Error{ErrorCode::kWrongState, "the file exists already", path, ""};
-    if (file.get() < 0) return io_error("cannot make the file", path, errno);
-    return write_all(file.get(), bytes, path);
+    if (descriptor < 0) return io_error("cannot make the file", path, errno);
+    return NewFile(path, descriptor);
+}
+
+NewFile::NewFile(NewFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+NewFile::~NewFile() {
+    if (descriptor_ < 0) return;
+    ::close(descriptor_);
+    ::unlink(path_.c_str());
+}
+
+Result<void> NewFile::write(std::span<const std::byte> bytes) {
+    return write_all(descriptor_, bytes, path_);
+}
+
+Result<void> NewFile::finish() {
+    if (::close(std::exchange(descriptor_, -1)) == 0) return {};
+    const int error = errno;
+    ::unlink(path_.c_str());
+    return io_error("cannot write", path_, error);
+}
+
+Result<void> write_new_file(const std::string& path, std::span<const std::byte> bytes) {
+    WAVETAP_TRY(NewFile file, NewFile::create(path));
+    WAVETAP_CHECK_OK(file.write(bytes));
+    return file.finish();
 }
 
 Result<std::vector<std::byte>> read_file(const std::string& path) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 // The few file operations of the trace folder. All errors carry the path and the system's words.
@@ -19,6 +20,27 @@ Error io_error(const std::string& what, const std::string& path, int error_numbe
 
 /// Writes all of `bytes` to `descriptor`. Errors: kIo.
 Result<void> write_all(int descriptor, std::span<const std::byte> bytes, const std::string& path);
+/// A new file that is written in pieces; removed again unless it was finished. Movable resource; one
+/// thread.
+class NewFile {
+  public:
+    /// Errors: kIo; kWrongState if there is one already.
+    static Result<NewFile> create(const std::string& path);
+    NewFile(NewFile&& other) noexcept;
+    NewFile& operator=(NewFile&&) = delete;
+    ~NewFile();
+    /// Appends. Errors: kIo.
+    Result<void> write(std::span<const std::byte> bytes);
+    Result<void> write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
+    /// It is whole and stays. Errors: kIo.
+    Result<void> finish();
+
+  private:
+    NewFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+    std::string path_;
+    int descriptor_ = -1; ///< -1: finished, or moved from
+};
+
 /// Makes a new file with these bytes. Errors: kIo; kWrongState if there is one already.
 Result<void> write_new_file(const std::string& path, std::span<const std::byte> bytes);
 /// The whole of a regular file; never waits (a FIFO or device is refused). Errors: kNotFound, kIo.
