@@ -63,7 +63,15 @@ struct Client {
     std::chrono::microseconds delay{0};
     std::string fault;
     std::atomic<bool> stopped{false};
-    Mutex mutex; ///< as-ready handlers run at once
+    Mutex mutex;     ///< as-ready handlers run at once
+    CondVar counted; ///< with every chunk
+
+    /// Waits until `reached`, which looks at the counts; false if that takes a minute.
+    template <typename Predicate> bool wait(Predicate reached) {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        MutexLock lock(mutex);
+        return counted.wait_until(mutex, deadline, reached);
+    }
 
     void take(const Chunk& chunk, std::span<const std::byte> data) {
         if (chunk.index != next_index) fault = "chunk indexes have a gap";
@@ -84,6 +92,7 @@ void count(Client& client, const Chunk& chunk) {
     if ((chunk.flags & capture::kChunkGpuBufferFull) != 0) ++client.gpu_full;
     if ((chunk.flags & capture::kChunkLost) != 0) ++client.lost;
     if (client.stopped) client.fault = "a callback after stop returned";
+    client.counted.notify_all();
 }
 
 void receive(const Chunk& chunk, void* user) {
@@ -322,15 +331,7 @@ class HubTest : public ::testing::Test {
     }
     /// The hub's thread alone uses gpu_ while a trace runs; this looks at what it has counted.
     void wait_for_chunks(Client& client, std::uint64_t chunks) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-        for (;;) {
-            {
-                MutexLock lock(client.mutex);
-                if (client.chunks >= chunks) return;
-            }
-            ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
+        ASSERT_TRUE(client.wait([&] { return client.chunks >= chunks; }));
     }
 
     SteadyClock clock_;
@@ -408,24 +409,26 @@ TEST_F(HubTest, StopAndStartInAHandlerAreRefused) {
     struct Reentrant {
         capture::Session* session;
         ContextHandle handle;
-        std::atomic<int> refused{0}, other{0};
-    } reentrant{&session_, {}, {}, {}};
-    const auto handler = [](const Chunk&, void* user) {
+        int refused = 0, other = 0;
+        Client client;
+    } reentrant{&session_, {}, {}, {}, {}};
+    const auto handler = [](const Chunk& chunk, void* user) {
         auto* r = static_cast<Reentrant*>(user);
         const auto stopped = r->session->stop(r->handle);
         const bool refused = !stopped && (stopped.error().code == ErrorCode::kWouldDeadlock);
-        ++(refused ? r->refused : r->other);
+        {
+            MutexLock lock(r->client.mutex);
+            ++(refused ? r->refused : r->other);
+            count(r->client, chunk);
+        }
         // Code that is loaded in a handler waits for nobody.
         (void)r->session->hub(0).code_object_loaded({7, 0x1000, 0x1000});
     };
     reentrant.handle = context(params(3, kMiB), handler, &reentrant);
     ASSERT_TRUE(session_.start(reentrant.handle));
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (reentrant.refused.load() < 5 && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(reentrant.client.wait([&] { return reentrant.refused >= 5; }));
     ASSERT_TRUE(session_.stop(reentrant.handle));
-    EXPECT_GE(reentrant.refused.load(), 5);
-    EXPECT_EQ(reentrant.other.load(), 0);
+    EXPECT_EQ(reentrant.other, 0);
 }
 
 TEST_F(HubTest, TokenDroppedWhileStreamingDisarms) {
@@ -458,14 +461,7 @@ TEST_F(HubTest, WhatIsNeverAnsweredEndsAtTheDeadline) {
         wait_for_chunks(client, 3);
         gpu_.hang = hang;
         const auto begin = std::chrono::steady_clock::now();
-        if (hang != StreamGpu::kStop) {
-            const auto deadline = begin + std::chrono::seconds(20);
-            for (bool lost = false; !lost && std::chrono::steady_clock::now() < deadline;) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
-                MutexLock lock(client.mutex);
-                lost = client.lost != 0;
-            }
-        }
+        EXPECT_TRUE(hang == StreamGpu::kStop || client.wait([&] { return client.lost != 0; }));
         const auto summary = session_.stop(handle);
         ASSERT_FALSE(summary) << hang;
         EXPECT_EQ(summary.error().code, ErrorCode::kTimeout) << hang;
@@ -547,8 +543,7 @@ TEST_F(HubTest, AHandlerThatDoesNotReturnIsLeftAlone) {
     const auto handler = [](const Chunk&, void* user) {
         auto* s = static_cast<Stuck*>(user);
         ++s->calls;
-        while (!s->release)
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        s->release.wait(false);
     };
     const ContextHandle handle = context(params(3, kMiB), handler, stuck.get());
     ASSERT_TRUE(session_.start(handle));
@@ -556,6 +551,7 @@ TEST_F(HubTest, AHandlerThatDoesNotReturnIsLeftAlone) {
     ASSERT_FALSE(summary);
     EXPECT_EQ(summary.error().code, ErrorCode::kTimeout);
     stuck->release = true;
+    stuck->release.notify_all();
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     Client client;
     const ContextHandle other = context(params(3, kMiB), receive, &client);
