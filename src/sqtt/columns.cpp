@@ -12,10 +12,11 @@ namespace wavetap::sqtt {
 namespace {
 
 constexpr unsigned kMaxTokenBits = 72;
+constexpr unsigned kAllLanes = TokenColumns::kLanes + 1;
 constexpr std::uint64_t kMinSegmentBits = 4 * TokenColumns::kRunUpBytes * 8;
 constexpr unsigned kAfterExt = 256;
-/// Bits of the shortest token of each lane: WEND, gfx1250's VALU, unknown.
-constexpr std::array<unsigned, TokenColumns::kLanes> kShortest{16, 8, 4};
+/// Bits of the shortest token of each lane: WEND, gfx1250's VALU, unknown, NOP.
+constexpr std::array<unsigned, kAllLanes> kShortest{16, 8, 4, 4};
 constexpr std::size_t kSpareItems = 2; ///< of each lane: one is written before it is known to count
 
 constexpr std::size_t items_of(std::uint64_t bits, unsigned lane) {
@@ -23,7 +24,7 @@ constexpr std::size_t items_of(std::uint64_t bits, unsigned lane) {
 }
 constexpr std::size_t items_of_walk(std::uint64_t bits) {
     std::size_t items = 0;
-    for (unsigned lane = 0; lane < TokenColumns::kLanes; ++lane)
+    for (unsigned lane = 0; lane < kAllLanes; ++lane)
         items += items_of(bits, lane);
     return items;
 }
@@ -83,23 +84,90 @@ const StepTable& steps_of(Generation generation) {
 
 using Item = TokenColumns::Item;
 using Counts32 = std::array<std::uint32_t, kTokenTypeCount>;
+using Outs = std::array<Item*, kAllLanes>;
 
-template <Generation kGen> struct Walk {
-    std::uint64_t position = 0;
+constexpr bool has_nibbles(Generation generation) {
+    return generation == Generation::kGfx10 || generation == Generation::kGfx11 ||
+           generation == Generation::kGfx12;
+}
+
+/// As Step, for a token of nibbles and the NOP before it, if there is one: twelve bits say which.
+struct LongStep {
+    std::uint32_t place = 0; ///< of an Item: the type, and one if a NOP comes first
+    std::uint8_t bits = 0;   ///< of both
+    std::uint8_t clocks = 0; ///< kAsk: they are not in the twelve bits, or a WSTART_EXT has a say
+    std::uint8_t lane = 0;
+    std::uint8_t type = 0;
+};
+constexpr std::uint8_t kAsk = 0xFF;
+constexpr unsigned kLongBits = 12;
+constexpr unsigned kLongAfterExt = 1U << kLongBits;
+using LongStepTable = std::array<LongStep, 2U << kLongBits>;
+
+LongStep long_step_of(const StepTable& steps, unsigned window, unsigned state) {
+    const bool nop =
+        steps[(window & 0xFF) | state].type == static_cast<std::uint8_t>(TokenType::kNop);
+    const unsigned token = nop ? window >> 4 : window;
+    const Step& step = steps[(token & 0xFF) | (nop ? 0 : state)];
+    const std::uint32_t delta = std::uint32_t{step.delta_mask} << step.delta_shift;
+    const bool ask = delta >> (nop ? 8 : kLongBits) != 0 || step.ext != 0 || state != 0;
+    LongStep out;
+    out.place = (nop ? 1U : 0U) | std::uint32_t{step.type} << TokenColumns::kPositionBits;
+    out.bits = static_cast<std::uint8_t>(step.bits + (nop ? 4 : 0));
+    out.clocks = ask ? kAsk
+                     : static_cast<std::uint8_t>((token >> step.delta_shift & step.delta_mask) +
+                                                 step.delta_bias);
+    out.lane = step.lane;
+    out.type = step.type;
+    return out;
+}
+
+LongStepTable make_long_steps(Generation generation) {
+    LongStepTable out{};
+    const StepTable& steps = steps_of(generation);
+    for (unsigned window = 0; window < kLongAfterExt; ++window) {
+        out[window] = long_step_of(steps, window, 0);
+        out[window + kLongAfterExt] = long_step_of(steps, window, kAfterExt);
+    }
+    return out;
+}
+
+template <Generation kGen> const LongStepTable& long_steps_of() {
+    static const LongStepTable table = make_long_steps(kGen);
+    return table;
+}
+
+/// A walk on its way. Positions are bits from the origin of the part.
+struct Way {
+    std::uint32_t entry = 0, at = 0, end = 0;
     std::uint32_t clocks = 0;
-    unsigned state = 0;
-    std::array<Item*, TokenColumns::kLanes + 1> out{};
+    bool entry_after_ext = false, after_ext = false;
+    Outs out{};
+    Counts32 counts{};
+};
+using Ways = std::array<Way, TokenColumns::kWalks>;
 
-    void step(const unsigned char* data, std::uint64_t origin, const StepTable& steps,
-              Counts32& counts) {
-        std::uint32_t window;
-        std::memcpy(&window, data + (position >> 3), 4);
-        if constexpr (kGen != Generation::kGfx9 && kGen != Generation::kGfx1250)
-            window >>= position & 4;
+/// What of it changes at each step.
+template <Generation kGen> struct Walk {
+    static constexpr unsigned kOn = has_nibbles(kGen) ? kLongAfterExt : kAfterExt;
+    std::uint32_t position;
+    std::uint32_t clocks;
+    unsigned state; ///< kOn behind a WSTART_EXT
+
+    explicit Walk(const Way& way)
+        : position(way.at), clocks(way.clocks), state(way.after_ext ? kOn : 0) {}
+    void leave(Way& way) const {
+        way.at = position;
+        way.clocks = clocks;
+        way.after_ext = state != 0;
+    }
+
+    void step(const unsigned char* data, const StepTable& steps, Way& way) {
+        std::uint32_t window = window_at(data);
         Step what;
         if constexpr (extends(kGen)) {
-            what = steps[(window & 0xFF) | state];
-            state = unsigned{what.ext} << 8;
+            what = steps[(window & 0xFF) | state / (kOn / kAfterExt)];
+            state = what.ext * kOn;
         } else {
             what = steps[window & 0xFF];
         }
@@ -108,15 +176,100 @@ template <Generation kGen> struct Walk {
         // gfx9: MISC of type 0 only carries time.
         if constexpr (kGen == Generation::kGfx9)
             lane = (window & 0xE00F) != 0 ? lane : unsigned{TokenColumns::kNobody};
-        *out[lane] = {static_cast<std::uint32_t>((position - origin) >> 2) |
-                          std::uint32_t{what.type} << TokenColumns::kPositionBits,
-                      clocks};
-        // Nobody's place is written again and again.
-        out[lane] += lane < TokenColumns::kLanes ? 1 : 0;
-        ++counts[what.type];
+        put(position, std::uint32_t{what.type} << TokenColumns::kPositionBits, lane, way);
+        ++way.counts[what.type];
         position += what.bits;
     }
+    /// The same for a token and the NOP before it. NOPs are not counted.
+    void long_step(const unsigned char* data, const LongStepTable& long_steps, Way& way) {
+        const std::uint32_t window = window_at(data);
+        unsigned index = window & (kLongAfterExt - 1);
+        if constexpr (extends(kGen)) index |= state;
+        const LongStep& what = long_steps[index];
+        const std::uint32_t start = position;
+        position += what.bits;
+        clocks += what.clocks;
+        if (what.clocks == kAsk) [[unlikely]] {
+            const Asked asked = ask(window, (what.place & 1) != 0, state);
+            clocks += asked.clocks - kAsk;
+            state = asked.state;
+        }
+        put(start, what.place, what.lane, way);
+        ++way.counts[what.type];
+    }
+
+  private:
+    std::uint32_t window_at(const unsigned char* data) const {
+        std::uint32_t window;
+        std::memcpy(&window, data + (position >> 3), 4);
+        if constexpr (has_nibbles(kGen)) window >>= position & 4;
+        return window;
+    }
+    void put(std::uint32_t start, std::uint32_t place, unsigned lane, Way& way) const {
+        *way.out[lane] = {(start >> 2) + place, clocks};
+        ++way.out[lane];
+    }
+    struct Asked {
+        std::uint32_t clocks;
+        unsigned state;
+    };
+    [[gnu::noinline]] static Asked ask(std::uint32_t window, bool nop, unsigned state) {
+        if (nop) window >>= 4;
+        const Step& step = steps_of(kGen)[(window & 0xFF) | (nop ? 0 : state / (kOn / kAfterExt))];
+        return {(window >> step.delta_shift & step.delta_mask) + step.delta_bias, step.ext * kOn};
+    }
 };
+
+template <Generation kGen> void finish(const unsigned char* data, Way& way) {
+    const StepTable& steps = steps_of(kGen);
+    Walk<kGen> walk(way);
+    while (walk.position < way.end)
+        walk.step(data, steps, way);
+    walk.leave(way);
+}
+
+// All to within a few tokens of their ends.
+template <Generation kGen>
+[[gnu::noinline]] void go_together(const unsigned char* data, Ways& ways) {
+    static_assert(TokenColumns::kWalks == 3);
+    constexpr unsigned kMostBits = kMaxTokenBits + (has_nibbles(kGen) ? 4 : 0);
+    const StepTable& steps = steps_of(kGen);
+    const LongStepTable& long_steps = long_steps_of<kGen>();
+    const auto step = [&](Walk<kGen>& walk, Way& way) {
+        if constexpr (has_nibbles(kGen))
+            walk.long_step(data, long_steps, way);
+        else
+            walk.step(data, steps, way);
+    };
+    for (;;) {
+        std::uint32_t count = ~std::uint32_t{0};
+        for (const Way& way : ways)
+            count = std::min(count, way.end > way.at ? way.end - way.at : 0);
+        count /= kMostBits;
+        if (count < 8) break;
+        Walk<kGen> a(ways[0]), b(ways[1]), c(ways[2]);
+        for (; count > 0; --count) {
+            step(a, ways[0]);
+            step(b, ways[1]);
+            step(c, ways[2]);
+        }
+        a.leave(ways[0]);
+        b.leave(ways[1]);
+        c.leave(ways[2]);
+    }
+}
+
+// The bits that no other token covers.
+void count_nops(Generation generation, Way& way) {
+    std::array<std::uint8_t, kTokenTypeCount> bits{};
+    for (const Step& step : steps_of(generation))
+        bits[step.type] = step.bits;
+    std::uint32_t left = way.at - way.entry;
+    constexpr auto kNop = static_cast<std::size_t>(TokenType::kNop);
+    for (std::size_t t = 0; t < bits.size(); ++t)
+        left -= t == kNop ? 0 : way.counts[t] * bits[t];
+    way.counts[kNop] = left / bits[kNop];
+}
 
 } // namespace
 
@@ -124,7 +277,7 @@ void TokenColumns::reserve(std::size_t part_bytes) {
     const std::uint64_t bits = bits_of_walk(std::uint64_t{part_bytes} * 8);
     if (bits <= walk_bits_) return;
     walk_bits_ = bits;
-    items_ = std::make_unique_for_overwrite<Item[]>(items_of_walk(bits) * kWalks + 1);
+    items_ = std::make_unique_for_overwrite<Item[]>(items_of_walk(bits) * kWalks);
 }
 
 TokenColumns::Item* TokenColumns::lane_begin(unsigned walk, unsigned lane) const {
@@ -137,81 +290,69 @@ TokenColumns::Item* TokenColumns::lane_begin(unsigned walk, unsigned lane) const
 template <Generation kGen>
 void TokenColumns::walk(const unsigned char* data, std::uint64_t from, std::uint64_t stop,
                         bool guessed, Entry start) {
-    const StepTable& steps = steps_of(kGen);
     const std::uint64_t length = stop > from ? stop - from : 0;
     segment_count_ = length >= kWalks * kMinSegmentBits ? kWalks : 1;
     const std::uint64_t each = length / segment_count_ / 16 * 16;
     reserve(static_cast<std::size_t>((length + 7) / 8));
-    std::array<Walk<kGen>, kWalks> walks;
-    std::array<std::uint64_t, kWalks> ends{};
-    std::array<Counts32, kWalks> counts{};
-    std::array<Entry, kWalks> entries;
+    data += origin_ / 8;
+    Ways ways;
+    const auto begin_at = [&](unsigned i, std::uint32_t entry, bool after_ext, std::uint64_t end) {
+        Way& way = ways[i];
+        way.entry = way.at = entry;
+        way.entry_after_ext = way.after_ext = after_ext;
+        way.end = static_cast<std::uint32_t>(end - origin_);
+        way.clocks = 0;
+        for (unsigned lane = 0; lane < kAllLanes; ++lane)
+            way.out[lane] = lane_begin(i, lane);
+        way.counts = {};
+    };
     const auto together = [&] {
-        for (;;) {
-            std::uint64_t count = ~std::uint64_t{0};
-            for (unsigned i = 0; i < kWalks; ++i)
-                count = std::min(count, ends[i] > walks[i].position ? (ends[i] - walks[i].position)
-                                                                    : std::uint64_t{0});
-            count /= kMaxTokenBits;
-            if (count < 8) break;
-            std::array<Walk<kGen>, kWalks> local = walks;
-            for (; count > 0; --count) {
-                for (unsigned i = 0; i < kWalks; ++i)
-                    local[i].step(data, origin_, steps, counts[i]);
-            }
-            walks = local;
-        }
-        for (unsigned i = 0; i < segment_count_; ++i) {
-            while (walks[i].position < ends[i])
-                walks[i].step(data, origin_, steps, counts[i]);
-        }
+        if (segment_count_ == kWalks) go_together<kGen>(data, ways);
+        for (unsigned i = 0; i < segment_count_; ++i)
+            finish<kGen>(data, ways[i]);
     };
-    const auto begin_at = [&](unsigned i, Entry entry) {
-        walks[i].position = entry.bits;
-        walks[i].state = entry.after_ext ? kAfterExt : 0;
-        walks[i].clocks = 0;
-        for (unsigned lane = 0; lane < kLanes; ++lane)
-            walks[i].out[lane] = lane_begin(i, lane);
-        walks[i].out[kNobody] = lane_begin(kWalks, 0);
-        counts[i] = {};
-        entries[i] = entry;
-    };
+    const auto start_at = static_cast<std::uint32_t>(start.bits - origin_);
     for (unsigned i = 0; i < segment_count_; ++i) {
         const std::uint64_t begin = from + i * each;
-        begin_at(i, i == 0 ? start : Entry{begin - kRunUpBytes * 8, false});
-        ends[i] = begin;
+        const std::uint64_t run_up = begin - kRunUpBytes * 8 - origin_;
+        if (i == 0)
+            begin_at(i, start_at, start.after_ext, begin);
+        else
+            begin_at(i, static_cast<std::uint32_t>(run_up), false, begin);
     }
     // A walk that needs no run-up goes along for company.
-    if (!guessed && segment_count_ > 1) ends[0] += kRunUpBytes * 8;
+    if (!guessed && segment_count_ > 1) ways[0].end += kRunUpBytes * 8;
     together();
     for (unsigned i = 0; i < segment_count_; ++i) {
-        begin_at(i, i == 0 && !guessed ? start : Entry{walks[i].position, walks[i].state != 0});
-        ends[i] = i + 1 < segment_count_ ? from + (i + 1) * each : stop;
+        const std::uint64_t end = i + 1 < segment_count_ ? from + (i + 1) * each : stop;
+        if (i == 0 && !guessed)
+            begin_at(i, start_at, start.after_ext, end);
+        else
+            begin_at(i, ways[i].at, ways[i].after_ext, end);
     }
     together();
-    entry_ = entries[0];
+    entry_ = {origin_ + ways[0].entry, ways[0].entry_after_ext};
     counts_ = {};
     for (unsigned i = 0; i < segment_count_; ++i) {
+        Way& way = ways[i];
         if (i > 0) {
             // The exit of the walk before is the proof of an entry; else walk again from there.
-            const Entry before{walks[i - 1].position, walks[i - 1].state != 0};
-            if (entries[i] != before) {
-                begin_at(i, before);
-                while (walks[i].position < ends[i])
-                    walks[i].step(data, origin_, steps, counts[i]);
+            const Way& before = ways[i - 1];
+            if (way.entry != before.at || way.entry_after_ext != before.after_ext) {
+                begin_at(i, before.at, before.after_ext, origin_ + way.end);
+                finish<kGen>(data, way);
             }
         }
         for (unsigned lane = 0; lane < kLanes; ++lane) {
             const Item* first = lane_begin(i, lane);
-            segments_[i].lanes[lane] = {first,
-                                        static_cast<std::size_t>(walks[i].out[lane] - first)};
+            segments_[i].lanes[lane] = {first, static_cast<std::size_t>(way.out[lane] - first)};
         }
-        segments_[i].clocks = walks[i].clocks;
+        segments_[i].clocks = way.clocks;
+        if constexpr (has_nibbles(kGen)) count_nops(kGen, way);
         for (std::size_t t = 0; t < counts_.size(); ++t)
-            counts_[t] += counts[i][t];
+            counts_[t] += way.counts[t];
     }
-    const Walk<kGen>& last = walks[segment_count_ - 1];
-    end_ = {last.position, last.state != 0};
+    end_ = {origin_ + ways[segment_count_ - 1].at, ways[segment_count_ - 1].after_ext};
 }
 
 void TokenColumns::choose(Generation generation, const unsigned char* data, std::uint64_t from,
@@ -232,7 +373,7 @@ void TokenColumns::choose(Generation generation, const unsigned char* data, std:
 
 void TokenColumns::read(Generation generation, std::span<const std::byte> bytes, Entry entry,
                         std::uint64_t stop_bits) {
-    origin_ = entry.bits;
+    origin_ = entry.bits / 8 * 8;
     choose(generation, reinterpret_cast<const unsigned char*>(bytes.data()), entry.bits, stop_bits,
            false, entry);
 }
@@ -241,7 +382,7 @@ void TokenColumns::read_guessed(Generation generation, std::span<const std::byte
                                 std::uint64_t first_bits, std::uint64_t from_bits,
                                 std::uint64_t stop_bits) {
     const std::uint64_t run_up = std::min(from_bits - first_bits, std::uint64_t{kRunUpBytes * 8});
-    origin_ = from_bits - run_up;
+    origin_ = (from_bits - run_up) / 8 * 8;
     choose(generation, reinterpret_cast<const unsigned char*>(bytes.data()), from_bits, stop_bits,
            true, {from_bits - run_up, false});
 }

@@ -63,7 +63,7 @@ class TokenColumns {
     using Counts = std::array<std::uint64_t, kTokenTypeCount>;
 
     /// Takes the memory for parts of up to `part_bytes` now; otherwise it grows with them. At most
-    /// 30 bytes for each byte of the part.
+    /// 46 bytes for each byte of the part, of which few are written.
     void reserve(std::size_t part_bytes);
 
     /// Reads from `entry`, which must be the beginning of a token, to the first token at or after
