@@ -175,6 +175,8 @@ typedef struct wavetap_parameters {
     uint64_t end_on_full; /**< N buffers, 1: when the hardware had no room the trace unit is touched
                               no more and the run is over; stop returns LIMIT, and the next start
                               rebuilds the queue. Default 0: the trace starts again */
+    uint64_t serialize_all; /**< dispatch mode, 1: while the context is started, dispatches that are
+                              not traced run one at a time, too. Device mode: only 0. Default 0 */
 } wavetap_parameters;
 
 /** Sets the first \p size bytes to \p size and the defaults. Errors: INVALID_ARGUMENT (size). */

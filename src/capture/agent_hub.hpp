@@ -113,7 +113,8 @@ class AgentHub {
     /// Puts a lease behind all others. Never waits. Call it when the GPU has come to the dispatch, so
     /// that no lease waits for one behind it. From its turn on, the start stream must retire within
     /// HubLimits::start, and the stop stream within HubLimits::stop after the dispatch is done; else
-    /// the hub fails. Errors: kWrongState (no leases are open, or closing).
+    /// the hub fails. With `untraced` nothing is armed: the dispatch only runs beside no other lease's.
+    /// Errors: kWrongState (no leases are open, or closing).
     Result<void> lease(void* lease, const RunRequest& request);
     /// The stop stream of the lease whose turn it is has retired: the turn is over. Never waits.
     void lease_retired(void* lease);

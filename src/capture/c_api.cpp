@@ -148,6 +148,7 @@ wavetap_parameters defaults() {
     out.stream_rate = params.stream_rate;
     out.as_ready = params.as_ready;
     out.end_on_full = params.end_on_full;
+    out.serialize_all = params.serialize_all;
     return out;
 }
 
@@ -171,6 +172,7 @@ Result<TraceParams> params_of(const wavetap_parameters* given) {
     params.stream_rate = known.stream_rate;
     params.as_ready = known.as_ready;
     params.end_on_full = known.end_on_full;
+    params.serialize_all = known.serialize_all;
     return params;
 }
 

@@ -108,6 +108,11 @@ TEST_F(CApiTest, EveryMistakeIsAStatusWithWords) {
               WAVETAP_STATUS_INVALID_ARGUMENT);
     EXPECT_NE(std::strstr(wavetap_last_error(), "target_cu = 257"), nullptr);
     parameters_.target_cu = 1;
+    parameters_.serialize_all = 1;
+    EXPECT_EQ(wavetap_context_configure(session_, c, 0, &parameters_, receive, &got_),
+              WAVETAP_STATUS_INVALID_ARGUMENT);
+    EXPECT_NE(std::strstr(wavetap_last_error(), "device mode"), nullptr);
+    parameters_.serialize_all = 0;
     EXPECT_EQ(wavetap_context_configure(session_, c, 9, &parameters_, receive, &got_),
               WAVETAP_STATUS_NOT_FOUND);
     EXPECT_EQ(wavetap_context_start(session_, c), WAVETAP_STATUS_WRONG_STATE);

@@ -157,6 +157,7 @@ struct AgentHub::Core {
         fresh.starts = statistics.starts;
         fresh.stops = statistics.stops;
         fresh.refused = statistics.refused;
+        fresh.serialized = statistics.serialized;
         fresh.deadline_misses += statistics_client_misses;
         statistics = fresh;
     }

@@ -52,8 +52,8 @@ void AgentHub::Core::next_lease() {
         next = leases.front();
         wanted = plan;
     }
-    wanted.add(requirement_of(next.request));
-    const bool room = engine.may_begin_lease(next.request, wanted);
+    if (!next.request.untraced) wanted.add(requirement_of(next.request));
+    const bool room = next.request.untraced || engine.may_begin_lease(next.request, wanted);
     {
         MutexLock lock(mutex);
         lease_held = !room;
@@ -65,19 +65,21 @@ void AgentHub::Core::next_lease() {
 }
 
 void AgentHub::Core::begin_lease(const HubLease& lease, const SlotPlan& wanted) {
+    const bool traced = !lease.request.untraced;
     std::uint64_t run = 0;
     {
         MutexLock lock(mutex);
-        run = next_run++;
+        if (traced) run = next_run++;
     }
     silenced.store(false);
-    const auto armed = engine.begin_lease(lease.request, wanted, run);
+    // The streams of one that is not traced do nothing.
+    const auto armed = traced ? engine.begin_lease(lease.request, wanted, run) : Result<void>();
     LeaseClient* client = nullptr;
     {
         MutexLock lock(mutex);
         take_statistics();
-        lease_armed = armed.has_value();
-        ++(lease_armed ? statistics.starts : statistics.refused);
+        lease_armed = traced && armed;
+        ++(!traced ? statistics.serialized : armed ? statistics.starts : statistics.refused);
         client = lease_client;
     }
     client->lease_ready(lease.id, armed);

@@ -41,6 +41,45 @@ TEST_F(LeaseTest, LeasesRunInTheOrderTheyCame_AndAreDeliveredInIt) {
     EXPECT_EQ(received_.bytes, 100u * (8 + 320));
 }
 
+// "Serialize all": those in between take their turn, touch no slot and are no run.
+TEST_F(LeaseTest, AnUntracedLeaseHasItsTurnAndNoData) {
+    gpu_.wptr = 10;
+    open();
+    for (std::uint32_t i = 0; i < 9; ++i) {
+        RunRequest lease = request(i);
+        lease.untraced = i % 3 != 1;
+        ASSERT_TRUE(hub_->lease(id(i), lease));
+    }
+    ASSERT_TRUE(queues_.wait_ended(9));
+    EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+    EXPECT_EQ(queues_.ended(), queues_.ready());
+    EXPECT_EQ(queues_.armed(), std::vector<bool>(9, true));
+    EXPECT_EQ(queues_.good(), std::vector<bool>(9, true));
+    EXPECT_EQ(received_.contexts, (std::vector<std::uint32_t>{1, 4, 7}));
+    const HubStatistics statistics = hub_->statistics();
+    EXPECT_EQ(statistics.serialized, 6u);
+    EXPECT_EQ(statistics.starts, 3u);
+    EXPECT_EQ(statistics.stops, 3u);
+    EXPECT_EQ(statistics.runs, 3u);
+    EXPECT_EQ(statistics.refused, 0u);
+    expect_nothing_held();
+}
+
+// It needs no slot, so a handler that stays inside does not hold it.
+TEST_F(LeaseTest, AnUntracedLeaseDoesNotWaitForASlot) {
+    open();
+    RunRequest untraced = request(2);
+    untraced.untraced = true;
+    ASSERT_TRUE(hub_->lease(id(0), slow_request(1, 1)));
+    ASSERT_TRUE(slow_.wait_inside());
+    ASSERT_TRUE(hub_->lease(id(1), untraced));
+    EXPECT_TRUE(queues_.wait_ready(2));
+    slow_.let_go();
+    EXPECT_TRUE(queues_.wait_ended(2));
+    EXPECT_EQ(queues_.ended(), queues_.ready());
+    EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+}
+
 TEST_F(LeaseTest, TheStreamsNameTheCachePolicyOfTheChip) {
     for (const auto& [gfx, policy] : {std::pair{"gfx90a", 1}, std::pair{"gfx1201", 3}}) {
         topology_.gfx = gfx;

@@ -102,10 +102,16 @@ Result<ValidatedParams> ValidatedParams::create(const TraceParams& params,
                      "buffers = " + std::to_string(params.buffers) +
                          ": a trace of single dispatches has one",
                      "trace parameters", "use one buffer, or device mode"};
+    WAVETAP_CHECK_OK(check_range("serialize_all", params.serialize_all, 0, 1));
+    if (params.serialize_all != 0 && params.dispatch == 0)
+        return Error{ErrorCode::kInvalidArgument,
+                     "serialize_all = 1: device mode holds no dispatch back", "trace parameters",
+                     "use dispatch mode"};
 
     ValidatedParams valid;
     valid.buffers_ = static_cast<std::uint32_t>(params.buffers);
     if (params.dispatch != 0) valid.lease_slots_ = lease_slots_of(params.buffer_bytes);
+    valid.serialize_all_ = params.serialize_all != 0;
     pm4::TraceConfig& config = valid.config_;
     config.se_mask = params.se_mask;
     config.target_cu = static_cast<std::uint32_t>(params.target_cu);
@@ -140,7 +146,8 @@ Result<void> set_param(TraceParams& params, std::string_view name, std::uint64_t
                  {"end_on_full", &TraceParams::end_on_full},
                  {"detail", &TraceParams::detail},
                  {"clock_markers", &TraceParams::clock_markers},
-                 {"dispatch", &TraceParams::dispatch}};
+                 {"dispatch", &TraceParams::dispatch},
+                 {"serialize_all", &TraceParams::serialize_all}};
     for (const auto& row : table)
         if (row.name == name) {
             params.*row.member = value;

@@ -53,6 +53,8 @@ struct TraceParams {
     std::uint64_t detail = 1;        ///< 0: occupancy only
     std::uint64_t clock_markers = 1; ///< 1: constant-clock samples in the stream
     std::uint64_t dispatch = 0;      ///< 1: for traces of single dispatches, with one buffer
+    std::uint64_t serialize_all =
+        0; ///< dispatch, 1: dispatches that are not traced take turns, too
 };
 
 /// How a context with N buffers streams.
@@ -73,12 +75,15 @@ class ValidatedParams {
     std::uint32_t buffers() const { return buffers_; }
     /// Output slots that its dispatches take in turn; 0: not for single dispatches.
     std::uint32_t lease_slots() const { return lease_slots_; }
+    /// Dispatches of the agent run one at a time, traced or not.
+    bool serialize_all() const { return serialize_all_; }
     const StreamParams& stream() const { return stream_; }
 
   private:
     ValidatedParams() = default;
     pm4::TraceConfig config_;
     std::uint32_t buffers_ = 1, lease_slots_ = 0;
+    bool serialize_all_ = false;
     StreamParams stream_;
 };
 

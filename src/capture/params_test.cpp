@@ -75,6 +75,16 @@ TEST(ParamsTest, EveryParameterAtItsEdges) {
         {"clock_markers", 1, true},
         {"clock_markers", 2, false},
         {"clock_markers", kTop, false},
+        {"dispatch", 0, true},
+        {"dispatch", 1, true},
+        {"dispatch", 2, false},
+        {"dispatch", kTop, false},
+        {"serialize_all", 0, true},
+        {"serialize_all", 1, false}, // device mode
+        {"serialize_all", 2, false},
+        {"serialize_all", 256 + 1, false},
+        {"serialize_all", kWrap32, false},
+        {"serialize_all", kTop, false},
     };
     for (const Row& row : rows) {
         TraceParams params;
@@ -86,6 +96,26 @@ TEST(ParamsTest, EveryParameterAtItsEdges) {
             EXPECT_FALSE(valid.error().message.empty()) << row.name;
         }
     }
+}
+
+TEST(ParamsTest, SerializeAllIsForDispatchMode) {
+    const Row rows[] = {{"", 0, true},        {"", 1, true},        {"", 2, false},
+                        {"", 256 + 1, false}, {"", kWrap32, false}, {"", kTop, false}};
+    for (const Row& row : rows) {
+        TraceParams params;
+        params.dispatch = 1;
+        params.serialize_all = row.value;
+        const auto valid = ValidatedParams::create(params, mi210());
+        ASSERT_EQ(valid.has_value(), row.good) << row.value;
+        if (valid) {
+            EXPECT_EQ(valid->serialize_all(), row.value == 1);
+        } else {
+            EXPECT_NE(valid.error().message.find("serialize_all = "), std::string::npos);
+        }
+    }
+    TraceParams device;
+    device.serialize_all = 1;
+    EXPECT_EQ(ValidatedParams::create(device, mi210()).error().hint, "use dispatch mode");
 }
 
 TEST(ParamsTest, ValuesArriveUnchanged) {

@@ -25,6 +25,8 @@ struct RunRequest {
     ChunkHandler handler = nullptr; ///< null: data are fetched and dropped
     void* user = nullptr;
     std::uint32_t lease_slots = 0; ///< leases: output slots that they may lie in; 0 = 1
+    bool untraced = false;         ///< a lease that takes its turn and is not traced
+    bool serialize_all = false;    ///< of its context: what is not traced takes turns, too
     // N-buffer streaming only.
     Delivery delivery = Delivery::kInOrder;
     OverflowPolicy overflow = OverflowPolicy::kRestart;
@@ -75,7 +77,8 @@ struct HubStatistics {
     std::uint64_t staging_bytes = 0, control_bytes = 0;
     std::uint64_t threads = 0;
     std::uint64_t starts = 0, stops = 0;
-    std::uint64_t refused = 0; ///< starts that got a status other than success
+    std::uint64_t refused = 0;    ///< starts that got a status other than success
+    std::uint64_t serialized = 0; ///< dispatches that had their turn, not traced
     std::uint64_t flips = 0;
     std::uint64_t chunks = 0;
     std::uint64_t bytes_delivered = 0, bytes_lost = 0;

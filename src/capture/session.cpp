@@ -142,6 +142,7 @@ Result<void> Session::configure(ContextHandle context, std::uint32_t agent,
     part.config = valid.config();
     part.buffers = valid.buffers();
     part.lease_slots = valid.lease_slots();
+    part.serialize_all = valid.serialize_all();
     part.stream = valid.stream();
     part.handler = handler;
     part.user = user;
@@ -156,6 +157,7 @@ RunRequest Session::request_of(std::uint32_t index, const Record& part) const {
     request.config = part.config;
     request.buffers = part.buffers;
     request.lease_slots = part.lease_slots;
+    request.serialize_all = part.serialize_all;
     request.handler = part.handler;
     request.user = part.user;
     request.delivery = part.stream.as_ready ? Delivery::kAsReady : Delivery::kInOrder;

@@ -96,6 +96,7 @@ class Session {
         std::uint32_t agent = 0;
         std::uint32_t buffers = 1;
         std::uint32_t lease_slots = 0;
+        bool serialize_all = false;
         StreamParams stream;
         pm4::TraceConfig config;
         ChunkHandler handler = nullptr;

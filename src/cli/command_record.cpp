@@ -166,6 +166,8 @@ void add_trace_options(Command& command, RecordOptions& record) {
         "AMD's library");
     command.flag("--every-launch", record.every_launch,
                  "dispatch mode: trace each matching launch, not only a kernel's first one");
+    command.flag("--serialize-all", record.serialize_all,
+                 "dispatch mode: dispatches that are not traced run one at a time, too");
     command.flag("--stream-engines", record.stream_engines,
                  "several buffers: all engines of --se at once (silicon has not confirmed it)");
     command.flag("--no-detail", record.no_detail, "waves only, no instructions");

@@ -185,6 +185,7 @@ Result<PlannedContext> base_context(const RecordOptions& options, const ChipShap
         context.stream_rate = *rate;
     }
     context.detail = !options.no_detail;
+    context.serialize_all = options.serialize_all;
     return context;
 }
 
@@ -252,6 +253,7 @@ ordered_json context_json(const Plan& plan, const PlannedContext& context) {
                          {"buffers", context.buffers},
                          {"detail", context.detail},
                          {"mode", plan.mode}};
+    if (context.serialize_all) json["serialize_all"] = true;
     if (context.buffers > 1) {
         json["several_engines"] = context.several_engines;
         json["stream_rate"] = context.stream_rate;
@@ -281,6 +283,9 @@ Result<Plan> make_plan(const RecordOptions& options, const ChipShape& chip) {
     if (options.every_launch && plan.mode != "dispatch")
         return Error{ErrorCode::kInvalidArgument, "device mode traces windows, not launches",
                      "--every-launch", "add --mode dispatch"};
+    if (options.serialize_all && plan.mode != "dispatch")
+        return Error{ErrorCode::kInvalidArgument, "device mode holds no dispatch back",
+                     "--serialize-all", "add --mode dispatch"};
     if (many_buffers && plan.mode == "dispatch")
         return Error{ErrorCode::kUnsupported, "a trace of one dispatch has one buffer", "--buffers",
                      "add --mode device"};

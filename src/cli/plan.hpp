@@ -20,7 +20,7 @@ struct RecordOptions {
     std::string agents, mode, se, cu, simd, buffer, buffers, contexts, sweep, window;
     std::string kernel, kernel_exclude;
     std::string stream_rate, packets;
-    bool no_detail = false, every_launch = false;
+    bool no_detail = false, every_launch = false, serialize_all = false;
     bool stream_engines = false; ///< several engines at once with several buffers
 };
 
@@ -45,6 +45,7 @@ struct PlannedContext {
     std::uint64_t stream_rate = 0;                     ///< bytes a second, with several buffers
     std::uint64_t handler_slowness = 0, hub_stall = 0; ///< percent, see tool-config.md
     bool detail = true;
+    bool serialize_all = false; ///< dispatch mode
 };
 
 struct Plan {

@@ -246,6 +246,15 @@ TEST(PlanTest, EveryLaunch_NeedsDispatchMode) {
     EXPECT_EQ(refusal_of(options).where, "--every-launch");
 }
 
+TEST(PlanTest, SerializeAll_NeedsDispatchModeAndReachesTheTool) {
+    RecordOptions options;
+    options.serialize_all = true;
+    const auto config = nlohmann::json::parse(tool_config(plan_of(options), "/t"));
+    EXPECT_EQ(config["contexts"][0]["serialize_all"], true);
+    options.mode = "device";
+    EXPECT_EQ(refusal_of(options).where, "--serialize-all");
+}
+
 TEST(PlanTest, HundredThousandContexts_ArePlanned) {
     RecordOptions options;
     options.contexts = "100000";

@@ -173,6 +173,7 @@ Result<void> read_context(const json& line, ProcessTrace& trace) {
     fields.number("buffers", context.buffers);
     fields.flag("detail", context.detail);
     fields.word("mode", context.mode, {"device", "dispatch"});
+    if (line.contains("serialize_all")) fields.flag("serialize_all", context.serialize_all);
     WAVETAP_CHECK_OK(fields.result());
     if (!has_agent(trace, context.agent))
         return corrupt("context " + std::to_string(context.id) + " names agent " +
@@ -372,7 +373,8 @@ std::string context_line(const ContextInfo& context) {
                  {"buffer_bytes", context.buffer_bytes},
                  {"buffers", context.buffers},
                  {"detail", context.detail},
-                 {"mode", context.mode}});
+                 {"mode", context.mode},
+                 {"serialize_all", context.serialize_all}});
 }
 
 std::string code_object_line(const CodeObjectInfo& object) {

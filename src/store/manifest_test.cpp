@@ -93,6 +93,8 @@ TEST_F(ManifestTest, BadWords_Refused) {
     accept(kAgent);
     EXPECT_EQ(refuse(replaced(kContext, "\"detail\":true", "\"detail\":1")),
               "field 'detail' is not true or false");
+    EXPECT_EQ(refuse(replaced(kContext, "\"detail\":", "\"serialize_all\":3,\"detail\":")),
+              "field 'serialize_all' is not true or false");
     EXPECT_EQ(refuse(replaced(kContext, "\"device\"", "\"both\"")),
               "field 'mode' is 'both', not one of: device, dispatch");
 }

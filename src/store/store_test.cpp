@@ -73,7 +73,8 @@ ContextInfo a_context(std::uint32_t id) {
     context.buffer_bytes = 1 << 20;
     context.buffers = 2;
     context.detail = false;
-    context.mode = "device";
+    context.mode = "dispatch";
+    context.serialize_all = true;
     return context;
 }
 
@@ -139,6 +140,8 @@ TEST_F(StoreTest, WholeTrace_RoundTrips) {
     EXPECT_EQ(trace.contexts[0].buffer_bytes, std::uint64_t{1} << 20);
     EXPECT_EQ(trace.contexts[0].buffers, 2u);
     EXPECT_FALSE(trace.contexts[0].detail);
+    EXPECT_EQ(trace.contexts[0].mode, "dispatch");
+    EXPECT_TRUE(trace.contexts[0].serialize_all);
     ASSERT_EQ(trace.code_objects.size(), 1u);
     EXPECT_EQ(trace.code_objects[0].load_base, 0x7f00'0000'1000u);
     EXPECT_TRUE(trace.code_objects[0].unloaded);

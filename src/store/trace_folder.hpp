@@ -45,7 +45,8 @@ struct ContextInfo {
     std::uint64_t buffer_bytes = 0;
     std::uint32_t buffers = 1;
     bool detail = true;
-    std::string mode; ///< "device" or "dispatch"
+    std::string mode;           ///< "device" or "dispatch"
+    bool serialize_all = false; ///< dispatch mode: what was not traced ran alone, too
 };
 
 struct CodeObjectInfo {

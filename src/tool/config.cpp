@@ -87,6 +87,7 @@ Result<ContextConfig> parse_context(const json& object, const std::string& where
     if (context.handler_slowness > kMostPercent || context.hub_stall > kMostPercent)
         return bad_member(where, "handler_slowness or hub_stall", "at most 10000 percent");
     WAVETAP_CHECK_OK(members.boolean("detail", context.detail));
+    WAVETAP_CHECK_OK(members.boolean("serialize_all", context.serialize_all));
     WAVETAP_CHECK_OK(members.text("mode", context.mode));
     if (context.mode != "device" && context.mode != "dispatch")
         return Error{ErrorCode::kUnsupported, "mode \"" + context.mode + "\" is not known", where,

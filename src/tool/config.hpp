@@ -21,6 +21,7 @@ struct ContextConfig {
     /// takes for each chunk; for how long it keeps the hub from looking, once in each run.
     std::uint64_t handler_slowness = 0, hub_stall = 0;
     bool detail = true;
+    bool serialize_all = false; ///< dispatch mode: what is not traced runs alone, too
     std::string mode = "device";
 };
 

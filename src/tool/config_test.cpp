@@ -39,6 +39,11 @@ TEST(ToolConfigTest, EveryMemberArrives) {
     EXPECT_EQ(context.simd_mask, 5u);
     EXPECT_EQ(context.buffer_bytes, 1048576u);
     EXPECT_FALSE(context.detail);
+    EXPECT_FALSE(context.serialize_all);
+    const auto dispatch = parse_config(
+        R"({"dir": "d", "contexts": [{"mode": "dispatch", "serialize_all": true}]})", "here");
+    ASSERT_TRUE(dispatch);
+    EXPECT_TRUE(dispatch->contexts[0].serialize_all);
 }
 
 TEST(ToolConfigTest, WrongMembersAreNamed) {
@@ -56,6 +61,7 @@ TEST(ToolConfigTest, WrongMembersAreNamed) {
         {R"({"dir": "d", "contexts": [{"se_mask": 1.5}]})", "se_mask"},
         {R"({"dir": "d", "contexts": [{"agent": 4294967296}]})", "agent"},
         {R"({"dir": "d", "contexts": [{"detail": 1}]})", "detail"},
+        {R"({"dir": "d", "contexts": [{"serialize_all": 1}]})", "serialize_all"},
         {R"({"dir": "d", "contexts": [{"mode": "kernel"}]})", "kernel"},
         {R"({"dir": "d", "contexts": [{"mode": "device"}, {"mode": "dispatch"}]})", "both modes"},
         {R"({"dir": "d", "contexts": [{}], "window": 0})", "window"},

@@ -105,10 +105,14 @@ Leaser::Lane* Leaser::lane_of(Agent& agent, const rocr::QueueNote& queue) {
     return queue.value == 0 ? nullptr : agent.lanes[queue.value - 1].get();
 }
 
-bool Leaser::admit(Agent& agent, std::uint64_t kernel_object, std::size_t& context) {
-    const std::uint64_t number = agent.matching++;
+std::size_t Leaser::context_of(const Agent& agent) const {
     const std::size_t contexts = std::max<std::size_t>(recorder_.contexts(agent.index), 1);
-    context = rotate_ ? static_cast<std::size_t>(number / window_ % contexts) : 0;
+    return rotate_ ? static_cast<std::size_t>(agent.matching / window_ % contexts) : 0;
+}
+
+bool Leaser::admit(Agent& agent, std::uint64_t kernel_object) {
+    const std::size_t context = context_of(agent);
+    ++agent.matching;
     return every_launch_ || agent.traced.emplace(context, kernel_object).second;
 }
 
@@ -118,22 +122,22 @@ void Leaser::before_dispatch(std::uint32_t index, rocr::QueueNote& queue,
     Agent& agent = *agents_[index];
     const KernelTable::Kernel kernel = kernels_.find(kernel_object);
     const std::uint64_t number = recorder_.dispatch(index, kernel.name);
-    if (!kernel.matches) return;
     MutexLock lock(agent.mutex);
     Lane* lane = lane_of(agent, queue);
     if (agent.finished || lane == nullptr || lane->dead) return;
-    if (!queue.room) {
-        ++agent.crowded;
-        return;
-    }
-    std::size_t context = 0;
-    if (!admit(agent, kernel_object, context)) return;
+    const std::size_t context = context_of(agent);
+    const bool traced = kernel.matches && queue.room && admit(agent, kernel_object);
+    const bool serialized = recorder_.serializes_all(index, context);
+    if (!queue.room && kernel.matches) ++agent.crowded;
+    if (!queue.room && serialized) ++agent.beside;
+    if (!queue.room || (!traced && !serialized)) return;
     const hsa_signal_t gate = lane->gates[lane->enqueued++ % 2];
     auto lease = std::make_unique<Lease>();
     lease->lane = lane;
     lease->context = context;
     lease->dispatch = number;
     lease->gate = gate;
+    lease->traced = traced;
     lane->leases.push_back(std::move(lease));
     ++agent.admitted;
     front.push_back(rocr::barrier_packet({}, lane->ready));
@@ -165,7 +169,8 @@ void Leaser::come_to(Lane& lane) {
     hsa_.signal_store(lane.started, 1);
     hsa_.signal_store(lane.done, 1);
     ++lane.arrived;
-    const auto request = recorder_.lease_request(agent.index, lease.context, lease.run);
+    auto request = recorder_.lease_request(agent.index, lease.context, lease.run);
+    if (request) request->untraced = !lease.traced;
     Result<void> asked;
     if (lane.dead || agent.gates_open)
         asked = Error{ErrorCode::kWrongState, "nothing is traced any more", "", ""};
@@ -200,9 +205,9 @@ void Leaser::lease_ready(Lease& lease, const Result<void>& armed) {
         MutexLock lock(lease.lane->agent->mutex);
         lease.granted = true;
     }
-    if (armed) {
+    if (armed && lease.traced) {
         recorder_.begin_lease(lease.run, lease.dispatch);
-    } else {
+    } else if (!armed) {
         Error refused = armed.error();
         refused.message = "a dispatch runs untraced: " + refused.message;
         recorder_.error(refused);
@@ -331,6 +336,16 @@ void Leaser::destroy_signals(Agent& agent, TimePoint deadline) {
     }
 }
 
+void Leaser::note_crowded(Agent& agent) {
+    const auto note = [this](std::uint64_t count, const char* how) {
+        if (count != 0)
+            recorder_.warning(std::to_string(count) + " dispatches ran " + how +
+                              ": too many packets at once");
+    };
+    note(agent.crowded, "untraced");
+    note(agent.beside, "beside others");
+}
+
 void Leaser::drain(Agent& agent, TimePoint deadline) {
     std::uint64_t owner = 0;
     bool drained = false;
@@ -347,9 +362,7 @@ void Leaser::drain(Agent& agent, TimePoint deadline) {
         drained = agent.drained = idle(agent) && !agent.gates_open;
         if (!drained && !agent.gates_open)
             recorder_.warning("the program ended before its traced dispatches did");
-        if (agent.crowded != 0)
-            recorder_.warning(std::to_string(agent.crowded) +
-                              " dispatches ran untraced: too many packets at once");
+        note_crowded(agent);
     }
     if (auto closed = recorder_.hub(agent.index).close_leases(owner, !drained);
         !closed && closed.error().code != ErrorCode::kWrongState)

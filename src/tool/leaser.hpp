@@ -25,7 +25,8 @@ namespace wavetap::tool {
 /// that waits for the lease's gate, the start stream, the dispatch itself, a barrier for its end, the
 /// stop stream. The hub grants one lease of the agent after the other, in the order in which queues
 /// come to theirs, so a queue that waits for another one holds nobody up. Nobody waits on the host
-/// side, except a queue's end.
+/// side, except a queue's end. Where a context serializes all, a dispatch that is not traced becomes a
+/// lease, too, whose streams do nothing.
 ///
 /// A queue needs six signals, however many leases are on their way in it: at most one of its leases
 /// is past its first barrier. Two gates take turns; the one of the next lease is closed before that of
@@ -59,6 +60,7 @@ class Leaser final : public Tracer {
         std::size_t context = 0;
         std::uint64_t dispatch = 0;
         hsa_signal_t gate{};
+        bool traced = true;                    ///< false: it only runs alone
         bool granted = false, retired = false; ///< by the hub; its stop stream
         LeasedRun run;
     };
@@ -110,6 +112,7 @@ class Leaser final : public Tracer {
         std::size_t handlers WAVETAP_GUARDED_BY(mutex) = 0; ///< of lanes, that ROCr may call
         std::uint64_t admitted WAVETAP_GUARDED_BY(mutex) = 0;
         std::uint64_t crowded WAVETAP_GUARDED_BY(mutex) = 0; ///< declined: no room in the ring
+        std::uint64_t beside WAVETAP_GUARDED_BY(mutex) = 0;  ///< not held back: the same
     };
 
     void lease_ready(Lease& lease, const Result<void>& armed);
@@ -121,8 +124,10 @@ class Leaser final : public Tracer {
     void come_to(Lane& lane);
     bool open_agent(Agent& agent);
     std::unique_ptr<Lane> make_lane(Agent& agent);
-    bool admit(Agent& agent, std::uint64_t kernel_object, std::size_t& context)
-        WAVETAP_REQUIRES(agent.mutex);
+    /// The context that has its turn.
+    std::size_t context_of(const Agent& agent) const WAVETAP_REQUIRES(agent.mutex);
+    bool admit(Agent& agent, std::uint64_t kernel_object) WAVETAP_REQUIRES(agent.mutex);
+    void note_crowded(Agent& agent) WAVETAP_REQUIRES(agent.mutex);
     /// Tells the hub that no packet of the lane's leases will run any more.
     void lose(Agent& agent, Lane& lane) WAVETAP_REQUIRES(agent.mutex);
     /// No packet of its leases is left in the queue.

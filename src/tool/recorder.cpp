@@ -35,6 +35,7 @@ capture::TraceParams params_of(const ContextConfig& config) {
     params.several_engines = config.several_engines ? 1 : 0;
     params.stream_rate = config.stream_rate;
     params.dispatch = config.mode == "dispatch" ? 1 : 0;
+    params.serialize_all = config.serialize_all ? 1 : 0;
     return params;
 }
 
@@ -129,6 +130,7 @@ Result<void> Recorder::add_context(const ContextConfig& config, std::uint32_t hu
     context->id = config.id;
     context->agent = config.agent;
     context->recorder = this;
+    context->serialize_all = config.serialize_all;
     context->pace.slowness = config.handler_slowness;
     context->pace.stall = config.hub_stall;
     WAVETAP_TRY(context->handle, session_.create());
@@ -149,6 +151,7 @@ Result<void> Recorder::add_context(const ContextConfig& config, std::uint32_t hu
     info.buffers = static_cast<std::uint32_t>(config.buffers);
     info.detail = config.detail;
     info.mode = config.mode;
+    info.serialize_all = config.serialize_all;
     WAVETAP_CHECK_OK(folder_->context(info));
     agents_[config.agent].contexts.push_back(std::move(context));
     return {};
@@ -215,6 +218,11 @@ Result<capture::RunRequest> Recorder::lease_request(std::uint32_t agent, std::si
     request.handler = on_lease_chunk;
     request.user = &run;
     return request;
+}
+
+bool Recorder::serializes_all(std::uint32_t agent, std::size_t index) const {
+    const auto& contexts = agents_[agent].contexts;
+    return index < contexts.size() && contexts[index]->serialize_all;
 }
 
 void Recorder::begin_lease(LeasedRun& run, std::uint64_t dispatch) {
@@ -334,13 +342,23 @@ void Recorder::warning(const std::string& text) {
 
 capture::HubStatistics Recorder::statistics_of(const Agent& agent) {
     using Statistics = capture::HubStatistics;
-    constexpr std::uint64_t Statistics::*kNumbers[] = {
-        &Statistics::runs,           &Statistics::queues_created, &Statistics::output_slots,
-        &Statistics::output_bytes,   &Statistics::staging_bytes,  &Statistics::control_bytes,
-        &Statistics::threads,        &Statistics::starts,         &Statistics::stops,
-        &Statistics::refused,        &Statistics::flips,          &Statistics::bytes_delivered,
-        &Statistics::bytes_lost,     &Statistics::gaps,           &Statistics::markers,
-        &Statistics::deadline_misses};
+    constexpr std::uint64_t Statistics::*kNumbers[] = {&Statistics::runs,
+                                                       &Statistics::queues_created,
+                                                       &Statistics::output_slots,
+                                                       &Statistics::output_bytes,
+                                                       &Statistics::staging_bytes,
+                                                       &Statistics::control_bytes,
+                                                       &Statistics::threads,
+                                                       &Statistics::starts,
+                                                       &Statistics::stops,
+                                                       &Statistics::refused,
+                                                       &Statistics::serialized,
+                                                       &Statistics::flips,
+                                                       &Statistics::bytes_delivered,
+                                                       &Statistics::bytes_lost,
+                                                       &Statistics::gaps,
+                                                       &Statistics::markers,
+                                                       &Statistics::deadline_misses};
     if (agent.hubs.size() == 1) return session_.hub(agent.hubs.front()).statistics();
     Statistics sum;
     for (const std::uint32_t hub : agent.hubs) {
@@ -370,6 +388,7 @@ std::string Recorder::statistics_json() {
                         {"starts", s.starts},
                         {"stops", s.stops},
                         {"refused", s.refused},
+                        {"serialized", s.serialized},
                         {"flips", s.flips},
                         {"bytes_delivered", s.bytes_delivered},
                         {"bytes_lost", s.bytes_lost},

@@ -57,6 +57,8 @@ class Recorder {
     /// chunks, and must stay where it is until the lease has ended.
     Result<capture::RunRequest> lease_request(std::uint32_t agent, std::size_t context,
                                               LeasedRun& run) const;
+    /// What is not traced while the agent's `context`th context has its turn runs alone, too.
+    bool serializes_all(std::uint32_t agent, std::size_t context) const;
     /// On the hub's thread: begins and ends the run of one dispatch.
     void begin_lease(LeasedRun& run, std::uint64_t dispatch);
     void end_lease(LeasedRun& run, const Result<capture::RunSummary>& summary);
@@ -90,6 +92,7 @@ class Recorder {
         std::uint32_t id = 0; ///< of the configuration
         Recorder* recorder = nullptr;
         std::uint32_t agent = 0;
+        bool serialize_all = false;
         Pace pace;
     };
     struct Agent {

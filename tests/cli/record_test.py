@@ -35,6 +35,7 @@ class WrongUse(RecordTest):
     def test_each_option(self):
         for options, error in (
                 (('--mode', 'device', '--every-launch'), '(--every-launch)'),
+                (('--mode', 'device', '--serialize-all'), '(--serialize-all)'),
                 (('--mode', 'fast'), "'fast' is not a mode (--mode)"),
                 (('--se', '0'), '(--se)'), (('--se', '0x100'), 'se_mask = 0x100'),
                 (('--cu', '0x101'), '257 is outside 0..15 (--cu)'), (('--cu', 'x'), '(--cu)'),

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Dispatch mode: real HIP programs on the software GPU, recorded and verified with the real binaries.
 usage: dispatch_test.py WAVETAP PROGRAMS-FOLDER quick|long"""
+import glob
 import os
 import subprocess
 import sys
 import unittest
 
 import record_test
+import truth
 from record_test import LIMIT_SECONDS
 
 
@@ -205,6 +207,38 @@ class Quick(Dispatch):
                                        self.queues_program('pair', 100))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.check_every_launch(200, 200)
+
+    # Dispatches that are not traced take turns, too, if that is asked for.
+
+    def check_serialized(self, options, traced, serialized):
+        """Returns how many pairs of dispatches ran beside each other: in one queue, in two."""
+        launches = 6
+        result = self.trace_dispatches(['--buffer', '1MiB', *options],
+                                       self.queues_program('beside', launches))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(f'hsa_queues: beside {launches}, all equal', result.stdout)
+        self.assertEqual([line['serialize_all'] for line in self.lines('context')],
+                         ['--serialize-all' in options])
+        statistics = self.agent_statistics()
+        self.assertEqual((statistics['starts'], statistics['serialized']), (traced, serialized))
+        if traced:
+            self.verify()
+        log, = glob.glob(os.path.join(self.trace, 'truth-*.bin'))
+        times = truth.dispatch_times(log)
+        self.assertEqual(len(times), 2 * launches)
+        return truth.overlaps(times)
+
+    def test_declined_dispatches_run_beside_each_other(self):
+        same, other = self.check_serialized(['--kernel', 'no_such_kernel', '--allow-empty'], 0, 0)
+        self.assertGreater(same, 0)
+        self.assertGreater(other, 0)
+        self.assertGreater(self.check_serialized([], 1, 0)[0], 0)
+
+    def test_declined_dispatches_take_turns_with_serialize_all(self):
+        self.assertEqual(self.check_serialized(['--serialize-all'], 1, 11), (0, 0))
+        # None of them has a kernel that is to be traced.
+        none = ['--serialize-all', '--kernel', 'no_such_kernel', '--allow-empty']
+        self.assertEqual(self.check_serialized(none, 0, 12), (0, 0))
 
     # A slow tool: the next dispatch has another slot, if the slots are not too large.
 

@@ -118,10 +118,10 @@ template <class T> void* arguments(const Machine& machine, const Kernel& kernel,
     return memory;
 }
 
-/// Writes one dispatch of `items` work-items in groups of 64, with the barrier bit; the doorbell is
-/// the caller's. Returns the packet's index. The ring must have room.
+/// Writes one dispatch of `items` work-items in groups of 64; the doorbell is the caller's. Returns the
+/// packet's index. The ring must have room. Without `barrier` it may run beside the one before.
 inline std::uint64_t write_dispatch(hsa_queue_t* queue, const Kernel& kernel, void* kernarg,
-                                    std::uint32_t items, hsa_signal_t done) {
+                                    std::uint32_t items, hsa_signal_t done, bool barrier = true) {
     const std::uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
     auto* packet =
         static_cast<hsa_kernel_dispatch_packet_t*>(queue->base_address) + index % queue->size;
@@ -135,7 +135,8 @@ inline std::uint64_t write_dispatch(hsa_queue_t* queue, const Kernel& kernel, vo
     packet->kernel_object = kernel.object;
     packet->kernarg_address = kernarg;
     packet->completion_signal = done;
-    const std::uint32_t header = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1u << HSA_PACKET_HEADER_BARRIER |
+    const std::uint32_t header = HSA_PACKET_TYPE_KERNEL_DISPATCH |
+                                 (barrier ? 1u : 0u) << HSA_PACKET_HEADER_BARRIER |
                                  2u << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
                                  2u << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
     __atomic_store_n(reinterpret_cast<std::uint32_t*>(packet), header | 1u << 16, __ATOMIC_RELEASE);

@@ -5,6 +5,7 @@
 //   destroy  N times: make a queue, launch, wait for the completion signal, destroy the queue at once
 //   batch    N launches without waiting, one doorbell for 16 packets
 //   pair     N launches by turns on two queues, without waiting
+//   beside   N launches on each of two queues, which the host lets go at once; all may run beside each other
 //   illegal  a queue ends in an illegal instruction among N launches; another one goes on
 //   fault    a queue ends in a memory fault; it is destroyed, and another one goes on
 //   stuck    a queue is destroyed while its launch waits for a signal that never comes
@@ -169,6 +170,30 @@ void case_held(const Machine& machine, int launches) {
     CHECK(hsa_signal_destroy(done));
 }
 
+void case_beside(const Machine& machine, int launches) {
+    const Kernel kernel = find_kernel(machine, "pour.kd");
+    constexpr std::uint32_t kWords = 1024;
+    auto* out = static_cast<std::uint32_t*>(
+        allocate(machine, machine.host_pool, kWords * sizeof(std::uint32_t)));
+    void* kernarg = arguments(machine, kernel, out);
+    hsa_queue_t* const queues[2] = {make_queue(machine), make_queue(machine)};
+    const hsa_signal_t go = make_signal(), done = make_signal();
+    hsa_signal_store_relaxed(done, 2 * launches);
+    for (hsa_queue_t* queue : queues)
+        ring_doorbell(queue, write_barrier(queue, go));
+    for (int launch = 0; launch < launches; ++launch)
+        for (hsa_queue_t* queue : queues)
+            ring_doorbell(queue, write_dispatch(queue, kernel, kernarg, kItems, done, false));
+    hsa_signal_store_screlease(go, 0);
+    if (!wait_below_one(done)) fail("the launches did not complete");
+    for (std::uint32_t i = 0; i < kItems; ++i)
+        if (out[i] != i) fail("element " + std::to_string(i) + " is " + std::to_string(out[i]));
+    for (hsa_queue_t* queue : queues)
+        CHECK(hsa_queue_destroy(queue));
+    CHECK(hsa_signal_destroy(go));
+    CHECK(hsa_signal_destroy(done));
+}
+
 /// `launches` on a queue of its own, each waited for.
 void work_on(const Machine& machine, hsa_queue_t* queue, int launches) {
     const Ticks ticks(machine);
@@ -238,9 +263,10 @@ struct Case {
     const char* name;
     void (*run)(const Machine& machine, int launches);
 };
-constexpr Case kCases[] = {{"held", case_held},  {"destroy", case_destroy}, {"batch", case_batch},
-                           {"pair", case_pair},  {"illegal", case_illegal}, {"fault", case_fault},
-                           {"stuck", case_stuck}};
+constexpr Case kCases[] = {{"held", case_held},     {"destroy", case_destroy},
+                           {"batch", case_batch},   {"pair", case_pair},
+                           {"beside", case_beside}, {"illegal", case_illegal},
+                           {"fault", case_fault},   {"stuck", case_stuck}};
 
 } // namespace
 
@@ -255,7 +281,8 @@ int main(int argc, char** argv) {
         std::printf("hsa_queues: %s %d, all equal\n", c.name, launches);
         return 0;
     }
-    std::fprintf(stderr,
-                 "usage: hsa_queues CODE.elf held|destroy|batch|pair|illegal|fault|stuck [N]\n");
+    std::fprintf(
+        stderr,
+        "usage: hsa_queues CODE.elf held|destroy|batch|pair|beside|illegal|fault|stuck [N]\n");
     return 2;
 }
