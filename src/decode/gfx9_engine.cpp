@@ -121,7 +121,7 @@ void Gfx9Engine::misc(const Token& token, StreamPoint at) {
         event(at, EventKind::kPacketsLost);
         diagnostics_.add(Fault::kPacketsLost, at.offset_bytes, at.time);
         occupancy_.packets_lost();
-        waves_.packets_lost();
+        waves_.packets_lost(at);
         break;
     case Gfx9Misc::kSurfaceSync:
         event(at, EventKind::kSurfaceSync);

@@ -146,7 +146,7 @@ void Gfx9Waves::save_context() {
     }
 }
 
-void Gfx9Waves::packets_lost() {
+void Gfx9Waves::packets_lost(StreamPoint at) {
     for (auto& simd : waves_) {
         for (Wave& wave : simd) {
             if (!wave.live) {
@@ -154,7 +154,7 @@ void Gfx9Waves::packets_lost() {
                 continue;
             }
             while (wave.queue_size != 0)
-                drop_oldest_issue(wave);
+                drop_oldest_issue(wave, at);
             wave.anchors.add_broken(wave.list.size());
         }
     }
@@ -169,10 +169,9 @@ void Gfx9Waves::erase(Wave& wave, std::size_t i) const {
     }
 }
 
-void Gfx9Waves::drop_oldest_issue(Wave& wave) {
-    const std::uint32_t i = wave.take_oldest();
-    diagnostics_->add(Fault::kUnidentifiedIssue, 0, wave.list.times[i]);
-    erase(wave, i);
+void Gfx9Waves::drop_oldest_issue(Wave& wave, StreamPoint at) {
+    diagnostics_->add(Fault::kUnidentifiedIssue, at.offset_bytes, at.time);
+    erase(wave, wave.take_oldest());
 }
 
 void Gfx9Waves::immediate(Wave& wave, StreamPoint at) {
@@ -209,7 +208,7 @@ void Gfx9Waves::issue_one(Wave& wave, StreamPoint at, unsigned state) {
         wave.state = WaveState::kExec;
         if (wave.queue_size == kMaxInFlight) {
             diagnostics_->add(Fault::kQueueOverflow, at.offset_bytes, at.time);
-            drop_oldest_issue(wave);
+            drop_oldest_issue(wave, at);
             wave.anchors.add_broken(wave.list.size());
         }
         wave.queue[(wave.queue_head + wave.queue_size++) % kMaxInFlight] =
@@ -356,7 +355,7 @@ bool Gfx9Waves::end(StreamPoint at, unsigned simd, unsigned slot) {
 
 void Gfx9Waves::deliver(Wave& wave, StreamPoint at, bool complete) {
     while (wave.queue_size != 0)
-        drop_oldest_issue(wave);
+        drop_oldest_issue(wave, at);
     wave.head.complete = complete;
     if (!complete) {
         diagnostics_->add(Fault::kUnfinishedWave, at.offset_bytes, wave.head.start);

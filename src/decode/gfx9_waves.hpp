@@ -38,7 +38,7 @@ class Gfx9Waves {
     void inst_without_wave(StreamPoint at, const WaveHead& head);
     void inst_pc(unsigned simd, unsigned slot, PcRef pc);
     void save_context();
-    void packets_lost();
+    void packets_lost(StreamPoint at);
     /// Delivers what is still open.
     void finish(StreamPoint at);
     bool live(unsigned simd, unsigned slot) const { return waves_[simd][slot].live; }
@@ -83,7 +83,7 @@ class Gfx9Waves {
     void mend(Wave& wave, std::size_t i, std::uint64_t time) const;
     void issue_one(Wave& wave, StreamPoint at, unsigned state);
     void immediate(Wave& wave, StreamPoint at);
-    void drop_oldest_issue(Wave& wave);
+    void drop_oldest_issue(Wave& wave, StreamPoint at);
     void name(Wave& wave, StreamPoint at, unsigned simd, std::size_t i, unsigned type);
     void apply_stalls(Wave& wave, std::size_t i) const;
     void erase(Wave& wave, std::size_t i) const;
