@@ -148,8 +148,8 @@ typedef struct wavetap_diagnostic {
     const char* severity; /**< "info", "data-loss" or "error" */
     const char* advice;   /**< what to do, or what not to trust, in a sentence */
     uint64_t count;
-    uint64_t first_byte_offset; /**< where it was first */
-    uint64_t first_time;        /**< likewise, the shader clock */
+    uint64_t first_byte_offset; /**< where it was first; of a whole wave: its first or last token */
+    uint64_t first_time;        /**< likewise, the shader clock; of a whole wave: its start */
     const char* sentence;       /**< what happened */
 } wavetap_diagnostic;
 

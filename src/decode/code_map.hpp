@@ -31,12 +31,16 @@ struct CodeLine {
         kHasTarget = 64,   ///< branch with a known target
         kMatrix = 128,     ///< v_mfma*, v_smfma*, v_wmma*, v_swmma*
     };
+    static constexpr std::uint8_t kUnknown = 1; ///< the flags of unknown()
     code::LineClass line_class = code::LineClass::kSkip;
     std::uint8_t size_bytes = 0; ///< 0: not an instruction
     std::uint8_t flags = 0;
     std::int32_t target = 0; ///< branch target minus the line's own address
 
     bool valid() const { return size_bytes != 0; }
+    /// Not valid: there are bytes of code, but they are no instruction that the disassembler knows.
+    static CodeLine unknown() { return {code::LineClass::kSkip, 0, kUnknown, 0}; }
+    bool is_unknown() const { return size_bytes == 0 && flags == kUnknown; }
     bool has(Flag flag) const { return (flags & flag) != 0; }
 };
 
@@ -49,7 +53,7 @@ class CodeSource {
   public:
     virtual ~CodeSource() = default;
     /// The line at `address` of object `id` (id 0: an absolute address). An invalid line where
-    /// there is none.
+    /// there is none; CodeLine::unknown() where bytes are no instruction.
     virtual CodeLine fetch(std::uint64_t id, std::uint64_t address) = 0;
     /// True if the source has the bytes of object `id`.
     virtual bool knows(std::uint64_t id) const = 0;
@@ -88,6 +92,8 @@ class CodeMap {
 
     /// True if the source has the bytes of the object.
     bool has_code(std::uint32_t object) const { return objects_[object].has_code; }
+    /// What the source calls the object's bytes.
+    std::uint64_t code_id(std::uint32_t object) const { return objects_[object].code_id; }
     /// The line at `ref` from the source; an invalid one where there is none. Slow: see LineCache.
     CodeLine fetch(PcRef ref) WAVETAP_EXCLUDES(source_mutex_);
 

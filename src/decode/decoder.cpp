@@ -255,8 +255,6 @@ Result<BlobRecords> decode_blob(std::span<const std::byte> bytes, const Options&
                 decode_stream(bytes, stream_options(options), code, collector, diagnostics));
     collector.finish();
     take_totals(records, header, totals);
-    if (source && source->unknown() != 0)
-        diagnostics.add(Fault::kUnknownInstruction, 0, 0, source->unknown());
     records.used_bytes = used_bytes(bytes);
     records.diagnostics = diagnostics.list();
     return records;
@@ -318,9 +316,6 @@ Result<void> PieceDecoder::finish() {
     if (!impl.running) WAVETAP_CHECK_OK(impl.begin());
     WAVETAP_TRY(const BlobTotals totals, impl.running->decoder.finish());
     take_totals(impl.records, impl.header, totals);
-    const auto& source = impl.running->source;
-    if (source && source->unknown() != 0)
-        impl.diagnostics.add(Fault::kUnknownInstruction, 0, 0, source->unknown());
     impl.records.used_bytes = impl.bytes - impl.zeros;
     impl.records.diagnostics = impl.diagnostics.list();
     return {};

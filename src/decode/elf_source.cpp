@@ -35,10 +35,7 @@ CodeLine ElfSource::fetch(std::uint64_t id, std::uint64_t address) {
     const auto bytes = object->second->bytes_at(address);
     if (bytes.empty()) return {};
     const auto instruction = disassembler_.decode(bytes, address);
-    if (!instruction) {
-        ++unknown_;
-        return {};
-    }
+    if (!instruction) return CodeLine::unknown();
     CodeLine line = line_from_text(instruction->text, instruction->size_bytes, is_gfx12_);
     line.line_class = instruction->line_class;
     if (instruction->branch_target) {

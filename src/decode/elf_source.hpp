@@ -21,8 +21,6 @@ class ElfSource final : public CodeSource {
     CodeLine fetch(std::uint64_t id, std::uint64_t address) override;
     bool knows(std::uint64_t id) const override { return objects_.contains(id); }
     bool exact() const { return disassembler_.exact(); }
-    /// Addresses whose bytes were no instruction.
-    std::uint64_t unknown() const { return unknown_; }
 
   private:
     ElfSource(code::Disassembler disassembler, bool is_gfx12)
@@ -31,7 +29,6 @@ class ElfSource final : public CodeSource {
     code::Disassembler disassembler_;
     bool is_gfx12_;
     std::unordered_map<std::uint64_t, const code::CodeObject*> objects_;
-    std::uint64_t unknown_ = 0;
 };
 
 /// The id of each object: its own, or the next free one where it has none.

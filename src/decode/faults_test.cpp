@@ -6,6 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
 // Every fault of the table is raised by a stream that has it.
 
 namespace wavetap::decode {
@@ -174,6 +179,8 @@ TEST(Faults, EachOfTheTableIsRaisedByAStreamThatHasIt) {
         EXPECT_NE(found, nullptr);
         if (found == nullptr) continue;
         EXPECT_GE(found->count, 1U);
+        // The chip is known before the first byte; all else has a place.
+        if (static_cast<Fault>(i) != Fault::kNearestChip) EXPECT_GT(found->first_offset_bytes, 0U);
         EXPECT_LE(found->first_offset_bytes, made.bytes.size());
         EXPECT_LE(found->first_time, records.last_time);
     }
@@ -226,6 +233,58 @@ TEST_P(NoCodeObject, CountsTheInstructionsThatNoneCovers) {
         EXPECT_EQ(test::find(*records, "stitch-incomplete"), nullptr);
     }
 }
+
+class UnknownInstructions : public testing::TestWithParam<Generation> {};
+
+// Each is counted once, whatever number of waves and threads come to it; its place is the first wave
+// that did.
+TEST_P(UnknownInstructions, AreTheSameForAnyThreadsPartsAndPieces) {
+    const bool gfx9 = GetParam() == Generation::kGfx9;
+    std::vector<std::uint32_t> code(0x90, gfx9 ? kEnd : 0xBFB00000);
+    code[0x00] = code[0x40] = code[0x80] = kScalar; // at 0x100, 0x200 and 0x300
+    code[0x01] = code[0x41] = kNothing;
+    const code::CodeObject object = object_of(gfx9                               ? kGfx90a
+                                              : GetParam() == Generation::kGfx11 ? 0x41
+                                                                                 : 0x48,
+                                              code);
+    Stream stream(GetParam());
+    stream.wave(kBase + 0x300, 1);
+    const std::size_t sound = stream.bytes().size();
+    for (unsigned i = 0; i < 40; ++i)
+        stream.wave(kBase + (i % 2 == 0 ? 0x100 : 0x200), 2);
+    Options options;
+    options.objects = {{&object, kBase, 9}};
+    const auto check = [&](const BlobRecords& records) {
+        ASSERT_EQ(records.waves.size(), 41U);
+        const Diagnostic* const found = test::find(records, "unknown-instruction");
+        ASSERT_NE(found, nullptr);
+        EXPECT_EQ(found->count, 2U);
+        EXPECT_GE(found->first_offset_bytes, sound);
+        EXPECT_LT(found->first_offset_bytes, sound + 40);
+        EXPECT_EQ(found->first_time, records.waves[1].start);
+    };
+    for (const unsigned threads : {1U, 2U, 3U, 4U, 7U}) {
+        SCOPED_TRACE(threads);
+        options.threads = threads;
+        options.part_bytes = threads == 1 ? 0 : 16;
+        const auto records = decode_blob(stream.bytes(), options);
+        ASSERT_TRUE(records);
+        check(*records);
+        PieceDecoder pieces(options);
+        for (std::size_t at = 0; at < stream.bytes().size(); at += 11)
+            ASSERT_TRUE(pieces.feed(
+                std::span(stream.bytes())
+                    .subspan(at, std::min<std::size_t>(11, stream.bytes().size() - at))));
+        ASSERT_TRUE(pieces.finish());
+        check(pieces.records());
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Generations, UnknownInstructions,
+                         testing::Values(Generation::kGfx9, Generation::kGfx11, Generation::kGfx12),
+                         [](const auto& param) {
+                             return std::string(sqtt::generation_name(param.param));
+                         });
 
 INSTANTIATE_TEST_SUITE_P(Generations, NoCodeObject,
                          testing::Values(Generation::kGfx9, Generation::kGfx11, Generation::kGfx12,

@@ -50,6 +50,14 @@ std::uint64_t WaveFinisher::attribute(const InstructionList& list, AnchorList& a
     return count;
 }
 
+// Each line is counted once, whatever number of waves come to it.
+void WaveFinisher::add_unknown(const WaveHead& head, const std::vector<PcRef>& lines) {
+    for (const PcRef line : lines) {
+        const bool is_new = unknown_.emplace(code_->code_id(line.object), line.address).second;
+        diagnostics_->add(Fault::kUnknownInstruction, head.ordinal, head.start, is_new ? 1 : 0);
+    }
+}
+
 void WaveFinisher::send(const WaveView& view, std::uint64_t placed, std::uint64_t missing,
                         std::uint64_t uncovered, std::uint64_t offset_bytes) {
     if (uncovered != 0)
@@ -98,6 +106,7 @@ void WaveFinisher::deliver(const WaveHead& head, InstructionList& list, AnchorLi
     view.stitched = stitcher.complete;
     view.lines_without_token = stitcher.lines_without_token;
     view.digest = sink_->digest(view);
+    add_unknown(head, stitcher.unknown);
     send(view, stitcher.placed, stitcher.missing - uncovered, uncovered, offset_bytes);
 }
 
@@ -105,6 +114,7 @@ void WaveFinisher::find_pcs(Stitcher& stitcher, FinishedWave& wave) const {
     wave.pcs.clear();
     wave.has_pc.clear();
     wave.barrier_waits.clear();
+    wave.unknown.clear();
     wave.placed = wave.missing = 0;
     wave.lines_without_token = 0;
     wave.complete = false;
@@ -113,6 +123,7 @@ void WaveFinisher::find_pcs(Stitcher& stitcher, FinishedWave& wave) const {
     std::swap(wave.pcs, stitcher.pcs);
     std::swap(wave.has_pc, stitcher.has_pc);
     std::swap(wave.barrier_waits, stitcher.barrier_waits);
+    std::swap(wave.unknown, stitcher.unknown);
     wave.placed = stitcher.placed;
     wave.missing = stitcher.missing - wave.uncovered;
     wave.lines_without_token = stitcher.lines_without_token;
@@ -130,6 +141,7 @@ void WaveFinisher::emit(WaveQueue& queue) {
     for (std::size_t i = 0; i < queue.count; ++i) {
         FinishedWave& wave = *queue.waves[i];
         if (!wave.present) continue;
+        add_unknown(wave.head, wave.unknown);
         send(view_of(wave), wave.placed, wave.missing, wave.uncovered, wave.offset_bytes);
         if (wave.list.times.size() > kMaxKept || wave.timeline.capacity() > kMaxKept) wave = {};
     }

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace wavetap::decode {
@@ -36,6 +38,7 @@ struct FinishedWave {
     std::vector<PcRef> pcs;
     std::vector<std::uint8_t> has_pc;
     std::vector<WaveRecord::ExcludedBarrierWait> barrier_waits;
+    std::vector<PcRef> unknown; ///< as Stitcher's
     std::uint64_t placed = 0, missing = 0;
     std::uint64_t uncovered = 0; ///< instructions that no code object covers
     std::uint32_t lines_without_token = 0;
@@ -103,6 +106,7 @@ class WaveFinisher final : public WaveReceiver {
     void find_pcs(Stitcher& stitcher, FinishedWave& wave) const;
     std::uint64_t attribute(const InstructionList& list, AnchorList& anchors) const;
     void stitch_part(std::size_t part, std::size_t parts);
+    void add_unknown(const WaveHead& head, const std::vector<PcRef>& lines);
     void send(const WaveView& view, std::uint64_t placed, std::uint64_t missing,
               std::uint64_t uncovered, std::uint64_t offset_bytes);
 
@@ -117,6 +121,7 @@ class WaveFinisher final : public WaveReceiver {
     std::size_t queued_ = 0; ///< instructions of this round
     TaskPool::Group group_;
     std::uint64_t instructions_ = 0, with_pc_ = 0;
+    std::set<std::pair<std::uint64_t, std::uint64_t>> unknown_; ///< lines that were counted
 };
 
 } // namespace wavetap::decode

@@ -221,6 +221,7 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
     pcs.assign(count, {});
     has_pc.assign(count, 0);
     barrier_waits.clear();
+    unknown.clear();
     lines_without_token = 0;
     placed = 0;
     missing = 0;
@@ -259,6 +260,7 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
         while (on_code) {
             const CodeLine line = code_.line(cursor.pc);
             if (!line.valid()) {
+                if (line.is_unknown()) unknown.push_back(cursor.pc);
                 on_code = false;
                 break;
             }

@@ -33,7 +33,8 @@ class Stitcher {
     bool complete = false; ///< every instruction has a program counter
     std::uint32_t lines_without_token = 0;
     std::uint64_t placed = 0;
-    std::uint64_t missing = 0; ///< instructions without one, in a wave that has anchors
+    std::uint64_t missing = 0;  ///< instructions without one, in a wave that has anchors
+    std::vector<PcRef> unknown; ///< lines where the wave came to bytes that are no instruction
 
   private:
     void insert_waits(InstructionList& list, std::vector<TimelinePiece>& timeline,
