@@ -32,7 +32,7 @@ void block_signals_and_name(const std::string& name) {
 
 } // namespace
 
-Result<std::uint64_t> AgentHub::Core::reserve(std::uint32_t context) {
+Result<std::uint64_t> HubCore::reserve(std::uint32_t context) {
     MutexLock lock(mutex);
     if (closing) return closed_error();
     if (owner_run != 0 || !next_state(state, HubEvent::kStart)) {
@@ -45,7 +45,7 @@ Result<std::uint64_t> AgentHub::Core::reserve(std::uint32_t context) {
     return owner_run;
 }
 
-Result<RunSummary> AgentHub::Core::do_start(const RunRequest& request, std::uint64_t run) {
+Result<RunSummary> HubCore::do_start(const RunRequest& request, std::uint64_t run) {
     SlotPlan wanted;
     {
         MutexLock lock(mutex);
@@ -73,7 +73,7 @@ Result<RunSummary> AgentHub::Core::do_start(const RunRequest& request, std::uint
     return std::move(done.error());
 }
 
-Result<RunSummary> AgentHub::Core::do_stop(std::uint64_t run, bool deliver) {
+Result<RunSummary> HubCore::do_stop(std::uint64_t run, bool deliver) {
     {
         MutexLock lock(mutex);
         if (owner_run != run || state != HubState::kRunning)
@@ -92,7 +92,7 @@ Result<RunSummary> AgentHub::Core::do_stop(std::uint64_t run, bool deliver) {
     return summary;
 }
 
-void AgentHub::Core::do_marks() {
+void HubCore::do_marks() {
     MarkerLog::Position until = 0;
     {
         MutexLock lock(mutex);
@@ -110,7 +110,7 @@ void AgentHub::Core::do_marks() {
     answered.notify_all();
 }
 
-Result<void> AgentHub::Core::ensure_thread(const std::shared_ptr<Core>& self) {
+Result<void> HubCore::ensure_thread(const std::shared_ptr<HubCore>& self) {
     if (thread.joinable()) return {};
     try {
         thread = std::thread([self] {
@@ -125,7 +125,7 @@ Result<void> AgentHub::Core::ensure_thread(const std::shared_ptr<Core>& self) {
     return {};
 }
 
-Result<void> AgentHub::Core::thread_or_refuse(const std::shared_ptr<Core>& self) {
+Result<void> HubCore::thread_or_refuse(const std::shared_ptr<HubCore>& self) {
     auto there = closing ? Result<void>(closed_error()) : ensure_thread(self);
     if (there) return there;
     change(HubEvent::kStartRefused);
@@ -134,7 +134,7 @@ Result<void> AgentHub::Core::thread_or_refuse(const std::shared_ptr<Core>& self)
     return there;
 }
 
-Result<RunSummary> AgentHub::Core::ask(HubRequest* request) {
+Result<RunSummary> HubCore::ask(HubRequest* request) {
     push(request);
     const TimePoint deadline = clock.deadline_after(options.engine.limits.request);
     const bool done = answered.wait_until(mutex, deadline, [&] { return request->done; });
@@ -150,7 +150,7 @@ Result<RunSummary> AgentHub::Core::ask(HubRequest* request) {
     return answer;
 }
 
-void AgentHub::Core::serve(HubRequest* request) {
+void HubCore::serve(HubRequest* request) {
     Result<RunSummary> answer = RunSummary{};
     switch (request->kind) {
     case HubRequest::Kind::kStart:
@@ -198,7 +198,7 @@ void AgentHub::Core::serve(HubRequest* request) {
     recycle(request);
 }
 
-bool AgentHub::Core::wait_for_work(bool released) {
+bool HubCore::wait_for_work(bool released) {
     const auto pending = [this]() WAVETAP_REQUIRES(mutex) {
         return first != nullptr || cancelled_run != 0 || closing || look_again || lease_work() ||
                stream_changed || (state == HubState::kRunning && marks_wanted > marked);
@@ -212,13 +212,13 @@ bool AgentHub::Core::wait_for_work(bool released) {
     return may_release && !woken;
 }
 
-void AgentHub::Core::do_release() {
+void HubCore::do_release() {
     engine.release_idle();
     MutexLock lock(mutex);
     take_statistics();
 }
 
-void AgentHub::Core::thread_main() {
+void HubCore::thread_main() {
     bool released = true; // nothing is held yet
     thread_id.store(std::this_thread::get_id());
     block_signals_and_name(options.thread_name);
@@ -263,8 +263,52 @@ void AgentHub::Core::thread_main() {
     answered.notify_all();
 }
 
+Result<RunSummary> HubCore::stop(std::uint64_t run) {
+    if (on_thread()) {
+        if (in_handler) return deadlock_error("stop");
+        return do_stop(run, true);
+    }
+    if (in_stream_handler()) return deadlock_error("stop");
+    MutexLock lock(mutex);
+    // A hub that closes stops and delivers the run itself: also then no callback comes after this.
+    if (owner_run == run && closing)
+        answered.wait_until(
+            mutex, clock.deadline_after(options.engine.limits.request),
+            [&]() WAVETAP_REQUIRES(mutex) { return owner_run != run || thread_ended; });
+    if (owner_run != run || closing)
+        return Error{ErrorCode::kWrongState, "this run is over", "", ""};
+    HubRequest* asked = acquire();
+    asked->kind = HubRequest::Kind::kStop;
+    asked->run = run;
+    auto answer = ask(asked);
+    if (!answer && answer.error().code == ErrorCode::kTimeout && owner_run == run)
+        silenced.store(true);
+    return answer;
+}
+
+void HubCore::cancel(std::uint64_t run) {
+    if (on_thread() && !in_handler) {
+        (void)do_stop(run, false);
+        return;
+    }
+    MutexLock lock(mutex);
+    if (owner_run != run) return;
+    cancelled_run = run;
+    silenced.store(true); // also where the hub closes, or stops it already
+    work.notify_one();
+}
+
+Result<void> HubCore::wait_over(std::uint64_t run) {
+    MutexLock lock(mutex);
+    const bool over = answered.wait_until(
+        mutex, clock.deadline_after(options.engine.limits.request),
+        [&]() WAVETAP_REQUIRES(mutex) { return owner_run != run || thread_ended; });
+    if (over) return {};
+    return Error{ErrorCode::kTimeout, "a chunk handler of a discarded run does not return", "", ""};
+}
+
 AgentHub::AgentHub(std::unique_ptr<Backend> backend, Options options, const Clock& clock)
-    : core_(std::make_shared<Core>(std::move(backend), std::move(options), clock)) {}
+    : core_(std::make_shared<HubCore>(std::move(backend), std::move(options), clock)) {}
 
 AgentHub::~AgentHub() {
     if (close()) return;
@@ -278,13 +322,13 @@ void AgentHub::set_plan(const SlotPlan& plan) {
 }
 
 Result<RunningTrace> AgentHub::start(const RunRequest& request) {
-    Core& core = *core_;
+    HubCore& core = *core_;
     const bool inside = core.on_thread();
     if ((inside && core.in_handler) || core.in_stream_handler()) return deadlock_error("start");
     WAVETAP_TRY(const std::uint64_t run, core.reserve(request.context));
     if (inside) {
         if (auto done = core.do_start(request, run); !done) return std::move(done.error());
-        return RunningTrace(this, run);
+        return RunningTrace(core_, run);
     }
     MutexLock lock(core.mutex);
     WAVETAP_CHECK_OK(core.thread_or_refuse(core_));
@@ -293,59 +337,11 @@ Result<RunningTrace> AgentHub::start(const RunRequest& request) {
     asked->start = request;
     asked->run = run;
     if (auto answer = core.ask(asked); !answer) return std::move(answer.error());
-    return RunningTrace(this, run);
-}
-
-Result<RunSummary> AgentHub::stop(std::uint64_t run) {
-    Core& core = *core_;
-    if (core.on_thread()) {
-        if (core.in_handler) return deadlock_error("stop");
-        return core.do_stop(run, true);
-    }
-    if (core.in_stream_handler()) return deadlock_error("stop");
-    MutexLock lock(core.mutex);
-    // A hub that closes stops and delivers the run itself: also then no callback comes after this.
-    if (core.owner_run == run && core.closing)
-        core.answered.wait_until(core.mutex,
-                                 core.clock.deadline_after(core.options.engine.limits.request),
-                                 [&]() WAVETAP_REQUIRES(core.mutex) {
-                                     return core.owner_run != run || core.thread_ended;
-                                 });
-    if (core.owner_run != run || core.closing)
-        return Error{ErrorCode::kWrongState, "this run is over", "", ""};
-    HubRequest* asked = core.acquire();
-    asked->kind = HubRequest::Kind::kStop;
-    asked->run = run;
-    auto answer = core.ask(asked);
-    if (!answer && answer.error().code == ErrorCode::kTimeout && core.owner_run == run)
-        core.silenced.store(true);
-    return answer;
-}
-
-void AgentHub::cancel(std::uint64_t run) {
-    if (core_->on_thread() && !core_->in_handler) {
-        (void)core_->do_stop(run, false);
-        return;
-    }
-    MutexLock lock(core_->mutex);
-    if (core_->owner_run != run) return;
-    core_->cancelled_run = run;
-    core_->silenced.store(true); // also where the hub closes, or stops it already
-    core_->work.notify_one();
-}
-
-Result<void> AgentHub::wait_over(std::uint64_t run) {
-    Core& core = *core_;
-    MutexLock lock(core.mutex);
-    const bool over = core.answered.wait_until(
-        core.mutex, core.clock.deadline_after(core.options.engine.limits.request),
-        [&]() WAVETAP_REQUIRES(core.mutex) { return core.owner_run != run || core.thread_ended; });
-    if (over) return {};
-    return Error{ErrorCode::kTimeout, "a chunk handler of a discarded run does not return", "", ""};
+    return RunningTrace(core_, run);
 }
 
 Result<void> AgentHub::post(std::function<void()> job) {
-    Core& core = *core_;
+    HubCore& core = *core_;
     MutexLock lock(core.mutex);
     if (core.closing) return closed_error();
     WAVETAP_CHECK_OK(core.ensure_thread(core_));
@@ -358,7 +354,7 @@ Result<void> AgentHub::post(std::function<void()> job) {
 }
 
 Result<void> AgentHub::wait_marked(MarkerLog::Position until) {
-    Core& core = *core_;
+    HubCore& core = *core_;
     const bool inside = core.on_thread() || core.in_stream_handler();
     {
         MutexLock lock(core.mutex);
@@ -440,7 +436,7 @@ void AgentHub::silence(std::uint64_t run) {
 }
 
 Result<void> AgentHub::close() {
-    Core& core = *core_;
+    HubCore& core = *core_;
     if (core.on_thread() || core.in_stream_handler()) return deadlock_error("close");
     MutexLock lock(core.mutex);
     core.closing = true;
@@ -458,31 +454,31 @@ Result<void> AgentHub::close() {
 }
 
 RunningTrace::RunningTrace(RunningTrace&& other) noexcept
-    : hub_(std::exchange(other.hub_, nullptr)), run_(other.run_) {}
+    : core_(std::move(other.core_)), run_(other.run_) {}
 
 RunningTrace& RunningTrace::operator=(RunningTrace&& other) noexcept {
     if (this == &other) return *this;
-    if (hub_ != nullptr) hub_->cancel(run_);
-    hub_ = std::exchange(other.hub_, nullptr);
+    if (core_ != nullptr) core_->cancel(run_);
+    core_ = std::move(other.core_);
     run_ = other.run_;
     return *this;
 }
 
 RunningTrace::~RunningTrace() {
-    if (hub_ != nullptr) hub_->cancel(run_);
+    if (core_ != nullptr) core_->cancel(run_);
 }
 
 Result<void> RunningTrace::discard() {
-    AgentHub* hub = std::exchange(hub_, nullptr);
-    if (hub == nullptr) return {};
-    hub->cancel(run_);
-    return hub->wait_over(run_);
+    const std::shared_ptr<HubCore> core = std::move(core_);
+    if (core == nullptr) return {};
+    core->cancel(run_);
+    return core->wait_over(run_);
 }
 
 Result<RunSummary> RunningTrace::stop() {
-    if (hub_ == nullptr) return Error{ErrorCode::kWrongState, "no trace runs", "", ""};
-    auto summary = hub_->stop(run_);
-    if (summary.has_value() || summary.error().code != ErrorCode::kWouldDeadlock) hub_ = nullptr;
+    if (core_ == nullptr) return Error{ErrorCode::kWrongState, "no trace runs", "", ""};
+    auto summary = core_->stop(run_);
+    if (summary.has_value() || summary.error().code != ErrorCode::kWouldDeadlock) core_.reset();
     return summary;
 }
 

@@ -13,14 +13,15 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace wavetap::capture {
 
-class AgentHub;
+struct HubCore; ///< the inside of an AgentHub
 
 /// A run in progress. Move-only; whoever holds it owns the agent. Dropping it without stop()
-/// disarms the trace unit and discards the data, without a callback and without waiting. Must not
-/// outlive its hub. Not thread safe.
+/// disarms the trace unit and discards the data, without a callback and without waiting. May outlive
+/// its hub, which ends the run; not the hub's clock. Not thread safe.
 class RunningTrace {
   public:
     RunningTrace() = default;
@@ -28,7 +29,7 @@ class RunningTrace {
     RunningTrace& operator=(RunningTrace&& other) noexcept;
     ~RunningTrace();
 
-    bool active() const { return hub_ != nullptr; }
+    bool active() const { return core_ != nullptr; }
     std::uint64_t run() const { return run_; }
     /// Stops and delivers. On return the stop packet has retired, every chunk was handed to the
     /// request's handler, and no further callback comes. An error other than kWouldDeadlock means
@@ -42,8 +43,9 @@ class RunningTrace {
 
   private:
     friend class AgentHub;
-    RunningTrace(AgentHub* hub, std::uint64_t run) : hub_(hub), run_(run) {}
-    AgentHub* hub_ = nullptr;
+    RunningTrace(std::shared_ptr<HubCore> core, std::uint64_t run)
+        : core_(std::move(core)), run_(run) {}
+    std::shared_ptr<HubCore> core_;
     std::uint64_t run_ = 0;
 };
 
@@ -159,15 +161,11 @@ class AgentHub {
     Result<void> close();
 
   private:
-    friend class RunningTrace;
-    struct Core;
-    Result<RunSummary> stop(std::uint64_t run);
-    void cancel(std::uint64_t run);
-    Result<void> wait_over(std::uint64_t run);
     Result<void> wait_marked(MarkerLog::Position until);
 
-    /// Shared with the hub's thread, so that a thread which never came back touches no freed memory.
-    std::shared_ptr<Core> core_;
+    /// Shared with the hub's thread and with running traces: a thread which never came back, and a
+    /// token that is kept for too long, touch no freed memory.
+    std::shared_ptr<HubCore> core_;
 };
 
 } // namespace wavetap::capture

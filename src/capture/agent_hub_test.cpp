@@ -387,6 +387,26 @@ TEST_F(AgentHubTest, CloseDeliversARunLeftRunning) {
     EXPECT_EQ(received_.count, 1);
 }
 
+TEST_F(AgentHubTest, ATokenMayOutliveItsHub) {
+    make();
+    std::vector<RunningTrace> tokens;
+    for (int round = 0; round < 3; ++round) {
+        make();
+        auto run = hub_->start(request(1));
+        ASSERT_TRUE(run);
+        tokens.push_back(std::move(*run));
+        hub_.reset(); // delivers it
+        EXPECT_FALSE(gpu_.armed);
+    }
+    EXPECT_EQ(received_.count, 3);
+    EXPECT_EQ(tokens[0].stop().error().code, ErrorCode::kWrongState);
+    EXPECT_FALSE(tokens[0].active());
+    EXPECT_TRUE(tokens[1].discard());
+    tokens.clear(); // the last one is dropped
+    EXPECT_EQ(received_.count, 3);
+    EXPECT_EQ(gpu_.queues, 0);
+}
+
 TEST_F(AgentHubTest, CodeObjectsAreReplayedAtStartAndMarkedWhileRunning) {
     make();
     for (std::uint64_t id = 1; id <= 600; ++id)

@@ -55,13 +55,13 @@ inline Error deadlock_error(const char* call) {
                  "call it from another thread, or after the handler returned"};
 }
 
-struct AgentHub::Core {
-    Core(std::unique_ptr<Backend> backend, Options hub_options, const Clock& hub_clock)
+struct HubCore {
+    HubCore(std::unique_ptr<Backend> backend, AgentHub::Options hub_options, const Clock& hub_clock)
         : options(std::move(hub_options)), clock(hub_clock),
           engine(std::move(backend), options.engine, clock, log, silenced) {}
 
     // Constant after construction.
-    const Options options;
+    const AgentHub::Options options;
     const Clock& clock;
 
     MarkerLog log;
@@ -196,10 +196,14 @@ struct AgentHub::Core {
         WAVETAP_EXCLUDES(mutex);
     Result<RunSummary> do_stop(std::uint64_t run, bool deliver) WAVETAP_EXCLUDES(mutex);
     void do_marks() WAVETAP_EXCLUDES(mutex);
-    Result<void> ensure_thread(const std::shared_ptr<Core>& self) WAVETAP_REQUIRES(mutex);
+    Result<void> ensure_thread(const std::shared_ptr<HubCore>& self) WAVETAP_REQUIRES(mutex);
     /// Behind reserve(): as ensure_thread(); after an error, or when closing, nobody owns the agent.
-    Result<void> thread_or_refuse(const std::shared_ptr<Core>& self) WAVETAP_REQUIRES(mutex);
+    Result<void> thread_or_refuse(const std::shared_ptr<HubCore>& self) WAVETAP_REQUIRES(mutex);
     Result<RunSummary> ask(HubRequest* request) WAVETAP_REQUIRES(mutex);
+    // For RunningTrace.
+    Result<RunSummary> stop(std::uint64_t run) WAVETAP_EXCLUDES(mutex);
+    void cancel(std::uint64_t run) WAVETAP_EXCLUDES(mutex);
+    Result<void> wait_over(std::uint64_t run) WAVETAP_EXCLUDES(mutex);
     void serve(HubRequest* request) WAVETAP_EXCLUDES(mutex);
     void thread_main() WAVETAP_EXCLUDES(mutex);
     /// True if nothing came for `idle_release` while nobody held the agent.

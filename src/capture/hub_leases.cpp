@@ -10,7 +10,7 @@
 
 namespace wavetap::capture {
 
-Result<LeaseStreams> AgentHub::Core::do_open_leases() {
+Result<LeaseStreams> HubCore::do_open_leases() {
     auto streams = engine.open_leases();
     MutexLock lock(mutex);
     take_statistics();
@@ -27,7 +27,7 @@ Result<LeaseStreams> AgentHub::Core::do_open_leases() {
     return streams;
 }
 
-void AgentHub::Core::do_leases() {
+void HubCore::do_leases() {
     // The next turn comes before each step of delivery, which may take as long as a copy.
     do {
         drop_lost_leases();
@@ -43,7 +43,7 @@ void AgentHub::Core::do_leases() {
     } while (deliver_leases());
 }
 
-void AgentHub::Core::next_lease() {
+void HubCore::next_lease() {
     HubLease next;
     SlotPlan wanted;
     {
@@ -64,7 +64,7 @@ void AgentHub::Core::next_lease() {
     begin_lease(next, wanted);
 }
 
-void AgentHub::Core::begin_lease(const HubLease& lease, const SlotPlan& wanted) {
+void HubCore::begin_lease(const HubLease& lease, const SlotPlan& wanted) {
     const bool traced = !lease.request.untraced;
     std::uint64_t run = 0;
     {
@@ -87,7 +87,7 @@ void AgentHub::Core::begin_lease(const HubLease& lease, const SlotPlan& wanted) 
     watch_lease(LeaseProgress::kBeforeStart);
 }
 
-void AgentHub::Core::watch_lease(LeaseProgress progress) {
+void HubCore::watch_lease(LeaseProgress progress) {
     const HubLimits& limits = options.engine.limits;
     lease_progress = progress;
     if (progress == LeaseProgress::kBeforeStart)
@@ -97,7 +97,7 @@ void AgentHub::Core::watch_lease(LeaseProgress progress) {
     lease_look = std::min(lease_deadline, clock.deadline_after(limits.stop / 4));
 }
 
-void AgentHub::Core::look_at_lease() {
+void HubCore::look_at_lease() {
     LeaseClient* client = nullptr;
     void* id = nullptr;
     {
@@ -132,7 +132,7 @@ void AgentHub::Core::look_at_lease() {
     client->leases_failed(reason);
 }
 
-void AgentHub::Core::retire_lease(Result<void> outcome) {
+void HubCore::retire_lease(Result<void> outcome) {
     bool armed = false;
     {
         MutexLock lock(mutex);
@@ -147,7 +147,7 @@ void AgentHub::Core::retire_lease(Result<void> outcome) {
     active_lease.reset();
 }
 
-bool AgentHub::Core::deliver_leases() {
+bool HubCore::deliver_leases() {
     RetiredLease oldest;
     {
         MutexLock lock(mutex);
@@ -174,7 +174,7 @@ bool AgentHub::Core::deliver_leases() {
     return true;
 }
 
-void AgentHub::Core::deliver_all_leases() {
+void HubCore::deliver_all_leases() {
     const TimePoint deadline = clock.deadline_after(options.engine.limits.drain);
     for (;;) {
         if (deliver_leases()) continue;
@@ -186,7 +186,7 @@ void AgentHub::Core::deliver_all_leases() {
     }
 }
 
-void AgentHub::Core::drop_lost_leases() {
+void HubCore::drop_lost_leases() {
     bool active_lost = false, over = false;
     std::vector<void*> dropped;
     LeaseClient* client = nullptr;
@@ -215,7 +215,7 @@ void AgentHub::Core::drop_lost_leases() {
     answered.notify_all();
 }
 
-void AgentHub::Core::do_close_leases() {
+void HubCore::do_close_leases() {
     bool left = true;
     {
         MutexLock lock(mutex);
@@ -226,7 +226,7 @@ void AgentHub::Core::do_close_leases() {
     end_all_leases({ErrorCode::kTimeout, "the trace ended before the dispatch did", "", ""}, left);
 }
 
-void AgentHub::Core::end_all_leases(const Error& reason, bool packets_may_run) {
+void HubCore::end_all_leases(const Error& reason, bool packets_may_run) {
     bool active = false, over = false;
     std::deque<HubLease> left;
     LeaseClient* client = nullptr;
@@ -254,7 +254,7 @@ void AgentHub::Core::end_all_leases(const Error& reason, bool packets_may_run) {
 }
 
 Result<LeaseStreams> AgentHub::open_leases(std::uint32_t owner_context, LeaseClient& client) {
-    Core& core = *core_;
+    HubCore& core = *core_;
     const bool inside = core.on_thread();
     if ((inside && core.in_handler) || core.in_stream_handler())
         return deadlock_error("open_leases");
@@ -300,7 +300,7 @@ void AgentHub::lease_lost(void* lease) {
 }
 
 Result<void> AgentHub::close_leases(std::uint64_t owner, bool packets_left) {
-    Core& core = *core_;
+    HubCore& core = *core_;
     if (core.on_thread() || core.in_stream_handler()) return deadlock_error("close_leases");
     MutexLock lock(core.mutex);
     if (core.owner_run != owner || core.state != HubState::kLeasing || core.closing)
