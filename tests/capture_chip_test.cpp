@@ -55,7 +55,7 @@ class CaptureChipTest : public ::testing::Test {
         writer_ = *std::move(writer);
         chip_ = std::make_unique<LiveChip>(Rig::small(), writer_.get());
         capture::AgentHub::Options options;
-        options.engine.topology = {"gfx90a", 1, 2, 2, 4, 100'000'000};
+        options.engine.topology = {"gfx90a", 1, 2, 2, 4};
         auto backend = std::make_unique<DirectBackend>(*chip_);
         backend_ = backend.get();
         session_ = std::make_unique<capture::Session>();
@@ -269,7 +269,7 @@ TEST_F(CaptureChipTest, StormOfStartsStopsAndCodeObjects) {
 TEST_F(CaptureChipTest, AQueueThatStandsStillFailsTheHubWhichRebuildsIt) {
     capture::AgentHub::Options options;
     options.engine.limits.stop = std::chrono::seconds(2);
-    options.engine.topology = {"gfx90a", 1, 2, 2, 4, 100'000'000};
+    options.engine.topology = {"gfx90a", 1, 2, 2, 4};
     auto backend = std::make_unique<DirectBackend>(*chip_);
     const DirectBackend& direct = *backend;
     const SteadyClock clock;

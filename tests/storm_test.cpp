@@ -70,7 +70,7 @@ class Storm {
         for (std::uint32_t i = 0; i < kAgents; ++i) {
             chips_.push_back(std::make_unique<LiveChip>(Rig::small()));
             capture::AgentHub::Options options;
-            options.engine.topology = {"gfx90a", 1, 2, 2, 4, 0, 100'000'000};
+            options.engine.topology = {"gfx90a", 1, 2, 2, 4};
             session_.add_agent(std::make_unique<capture::AgentHub>(
                 std::make_unique<DirectBackend>(*chips_.back()), options, clock_));
         }

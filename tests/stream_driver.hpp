@@ -15,7 +15,7 @@
 namespace wavetap::test {
 
 inline capture::AgentTopology stream_topology() {
-    return {"gfx90a", 1, StreamGpu::kEngines, 14, 4, 0, 100'000'000};
+    return {"gfx90a", 1, StreamGpu::kEngines, 14, 4};
 }
 
 inline capture::RunRequest stream_request(std::uint32_t buffers, std::uint64_t bytes,

@@ -55,12 +55,12 @@ class AgentHubTest : public HubTest {
 /// The fake executes gfx9 registers only: here the streams are made, submitted and read back.
 TEST_F(AgentHubTest, EveryGenerationStartsAndStops) {
     for (const AgentTopology& chip :
-         std::initializer_list<AgentTopology>{{"gfx90a", 1, 8, 14, 4, 0, 100'000'000},
-                                              {"gfx942", 8, 4, 10, 4, 0, 100'000'000},
-                                              {"gfx950", 8, 4, 9, 4, 0, 100'000'000},
-                                              {"gfx1030", 1, 4, 20, 2, 0, 100'000'000},
-                                              {"gfx1100", 1, 6, 16, 2, 0, 100'000'000},
-                                              {"gfx1201", 1, 4, 16, 2, 0, 100'000'000}}) {
+         std::initializer_list<AgentTopology>{{"gfx90a", 1, 8, 14, 4},
+                                              {"gfx942", 8, 4, 10, 4},
+                                              {"gfx950", 8, 4, 9, 4},
+                                              {"gfx1030", 1, 4, 20, 2},
+                                              {"gfx1100", 1, 6, 16, 2},
+                                              {"gfx1201", 1, 4, 16, 2}}) {
         topology_ = chip;
         make();
         const std::uint64_t all = (std::uint64_t{1} << chip.xccs * chip.engines_per_xcc) - 1;

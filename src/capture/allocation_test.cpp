@@ -79,7 +79,7 @@ TEST(AllocationTest, AWarmStartAndStopAllocateNothing) {
     auto backend = std::make_unique<InstantBackend>();
     const InstantBackend& instant = *backend;
     AgentHub::Options options;
-    options.engine.topology = {"gfx90a", 1, 8, 14, 4, 100'000'000};
+    options.engine.topology = {"gfx90a", 1, 8, 14, 4};
     session.add_agent(std::make_unique<AgentHub>(std::move(backend), options, clock));
     for (std::uint64_t id = 1; id <= 50; ++id)
         ASSERT_TRUE(session.hub(0).code_object_loaded({id, id << 20, 0x1000}));

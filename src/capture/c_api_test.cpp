@@ -34,7 +34,7 @@ class CApiTest : public ::testing::Test {
         auto clock = std::make_unique<SteadyClock>();
         auto session = std::make_unique<Session>();
         AgentHub::Options options;
-        options.engine.topology = {"gfx90a", 1, 8, 14, 4, 100'000'000};
+        options.engine.topology = {"gfx90a", 1, 8, 14, 4};
         session->add_agent(
             std::make_unique<AgentHub>(std::make_unique<FakeBackend>(gpu_), options, *clock));
         session_ = wrap_session(std::move(clock), std::move(session));

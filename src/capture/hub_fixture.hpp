@@ -44,7 +44,7 @@ class HubTest : public ::testing::Test {
         EXPECT_FALSE(gpu_.armed);
     }
 
-    AgentTopology topology_{"gfx90a", 1, 8, 14, 4, 0, 100'000'000};
+    AgentTopology topology_{"gfx90a", 1, 8, 14, 4};
     FakeGpu gpu_;
     SteadyClock clock_;
     std::unique_ptr<AgentHub> hub_;

@@ -23,7 +23,7 @@ class TogetherTest : public ::testing::Test {
     TogetherTest() {
         for (FakeGpu& gpu : gpus_) {
             AgentHub::Options options;
-            options.engine.topology = {"gfx90a", 1, 8, 14, 4, 0, 100'000'000};
+            options.engine.topology = {"gfx90a", 1, 8, 14, 4};
             session_.add_agent(
                 std::make_unique<AgentHub>(std::make_unique<FakeBackend>(gpu), options, clock_));
         }

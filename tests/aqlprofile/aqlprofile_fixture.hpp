@@ -183,7 +183,7 @@ struct Hub {
     explicit Hub(std::shared_ptr<const Library> library) {
         auto owned = std::make_unique<FakeBackend>(gpu);
         capture::HubEngine::Options options;
-        options.topology = {"gfx90a", 1, 8, 14, 4, 0, 100'000'000};
+        options.topology = {"gfx90a", 1, 8, 14, 4};
         options.packets = aqlprofile::packet_maker(std::move(library), 77);
         engine.emplace(std::move(owned), options, clock, log, silenced);
         engine->on_delivery([] {});
