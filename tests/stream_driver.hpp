@@ -66,6 +66,7 @@ class StreamDriver {
     Result<capture::RunSummary> stop() { return engine_->stop(true); }
     const capture::HubStatistics& statistics() const { return engine_->statistics(); }
     capture::HubEngine& engine() { return *engine_; }
+    capture::MarkerLog& log() { return log_; }
 
   private:
     StreamGpu& gpu_;

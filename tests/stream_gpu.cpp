@@ -158,6 +158,7 @@ Result<void> StreamBackend::execute(const std::vector<std::uint32_t>& words) {
         if (packet->opcode == pm4::Opcode::kSetUconfigReg) {
             const std::uint32_t reg = pm4::kUconfigBase + (packet->body[0] & 0xffff);
             if (reg == gfx9::kGrbmGfxIndex) grbm_ = packet->body[1];
+            if (reg == gfx9::kSqThreadTraceUserdata2) gpu_.markers.push_back(packet->body[1]);
             if (!softgpu::ThreadTraceUnit::owns(reg)) continue;
             for (std::uint32_t se = 0; se < StreamGpu::kEngines; ++se)
                 if (grbm_ == gfx9::kGrbmBroadcast || (grbm_ >> 16 & 0xff) == se)

@@ -84,7 +84,8 @@ struct StreamGpu {
     std::array<std::unique_ptr<softgpu::ThreadTraceUnit>, kEngines> units;
     std::array<std::uint32_t, kEngines> next_token{}; ///< also: tokens written or dropped
     std::array<double, kEngines> due_bytes{};
-    std::uint64_t counters[4]{}; ///< submissions, copies, copied bytes, freed while in use
+    std::vector<std::uint32_t> markers; ///< words written to the USERDATA2 register
+    std::uint64_t counters[4]{};        ///< submissions, copies, copied bytes, freed while in use
     std::uint64_t& submissions = counters[0];
     std::uint64_t& copies = counters[1];
     std::uint64_t& copied_bytes = counters[2];

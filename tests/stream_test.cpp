@@ -23,26 +23,43 @@ using capture::ContextHandle;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kNoToken = ~std::uint64_t{0};
+constexpr std::uint64_t kHeaderBytes = 32; ///< of the header chunk
 
 /// What one engine's segments say, joined and read token by token.
 struct Stream {
-    std::vector<std::byte> bytes; ///< of the segment
+    std::vector<std::byte> bytes;      ///< of the segment
+    std::uint64_t next = kHeaderBytes; ///< where its next token begins
     std::uint64_t tokens = 0, dropped = 0, segments = 0, packet_losses = 0;
     std::uint64_t first = kNoToken, last = kNoToken;
     std::string fault;
 
+    /// The bytes of a chunk; its first `read_offset` end a token of the chunk before. The unit does not say it of the
+    /// buffer behind one that waits to be taken: there, at the end of a segment, it may be 0.
+    void add(const Chunk& chunk, std::span<const std::byte> data) {
+        for (; next < bytes.size(); next += size_at(next)) {
+        }
+        const std::uint64_t rest = bytes.empty() ? 0 : next - bytes.size();
+        const bool end = (chunk.flags & capture::kChunkEnd) != 0;
+        if (chunk.read_offset != rest && !(end && chunk.read_offset == 0))
+            fault = "the read offset is not where a token begins";
+        bytes.insert(bytes.end(), data.begin(), data.end());
+    }
+    std::uint64_t size_at(std::uint64_t at) const {
+        return sqtt::kGfx9Rows[std::to_integer<unsigned>(bytes[at]) & 0xF].bits / 8;
+    }
     void end_segment() {
-        std::uint64_t at = 32; // the header chunk
+        std::uint64_t at = kHeaderBytes;
         if (bytes.size() < at) fault = "a segment without a header chunk";
         while (at < bytes.size()) {
             const unsigned id = std::to_integer<unsigned>(bytes[at]) & 0xF;
-            const std::uint64_t size = sqtt::kGfx9Rows[id].bits / 8;
+            const std::uint64_t size = size_at(at);
             if (at + size > bytes.size()) fault = "a token is cut at the end of a segment";
             if (id == 12 && fault.empty()) take(at);
             if (id == 0 && (std::to_integer<unsigned>(bytes[at + 1]) >> 5) == 2) ++packet_losses;
             at += size;
         }
         bytes.clear();
+        next = kHeaderBytes;
         ++segments;
     }
     void take(std::uint64_t at) {
@@ -59,7 +76,7 @@ struct Client {
     std::map<std::uint32_t, Stream> streams;
     std::map<std::uint32_t, std::vector<Chunk>> waiting; ///< as ready: by index
     std::uint32_t next_index = 0;
-    std::uint64_t chunks = 0, ends = 0, cpu_full = 0, gpu_full = 0, lost = 0, bytes = 0;
+    std::uint64_t chunks = 0, ends = 0, cpu_full = 0, gpu_full = 0, halted = 0, lost = 0, bytes = 0;
     std::chrono::microseconds delay{0};
     std::string fault;
     std::atomic<bool> stopped{false};
@@ -77,7 +94,7 @@ struct Client {
         if (chunk.index != next_index) fault = "chunk indexes have a gap";
         ++next_index;
         Stream& stream = streams[chunk.engine];
-        stream.bytes.insert(stream.bytes.end(), data.begin(), data.end());
+        stream.add(chunk, data);
         if ((chunk.flags & capture::kChunkEnd) == 0) return;
         ++ends;
         stream.dropped += chunk.dropped;
@@ -90,6 +107,7 @@ void count(Client& client, const Chunk& chunk) {
     client.bytes += chunk.data.size();
     if ((chunk.flags & capture::kChunkCpuBufferFull) != 0) ++client.cpu_full;
     if ((chunk.flags & capture::kChunkGpuBufferFull) != 0) ++client.gpu_full;
+    if ((chunk.flags & capture::kChunkHalted) != 0) ++client.halted;
     if ((chunk.flags & capture::kChunkLost) != 0) ++client.lost;
     if (client.stopped) client.fault = "a callback after stop returned";
     client.counted.notify_all();
@@ -227,6 +245,36 @@ TEST(Streaming, KeepsUpOrCountsTheLossAtEveryRate) {
             EXPECT_GT(client.gpu_full, 0u);
         }
     }
+}
+
+// The unit goes off by itself, as gfx11's may. What it had written is delivered, and a new segment has the code objects
+// of now, not of the start.
+TEST(Streaming, AUnitThatWentOffIsStartedAgain) {
+    StreamGpu gpu(10);
+    Client client;
+    StreamDriver engine(gpu);
+    engine.log().load({1, 0x10000, 0x1000});
+    engine.start(stream_request(4, kMiB, 1, receive, &client));
+    const std::size_t words = gpu.markers.size();
+    EXPECT_EQ(engine.statistics().markers, 1u);
+    EXPECT_GT(words, 0u);
+    engine.run_until_produced(3 * kMiB);
+    engine.log().load({2, 0x20000, 0x2000});
+    ASSERT_TRUE(gpu.units[0]->write_register(pm4::gfx9::kSqThreadTraceMode, 0,
+                                             static_cast<std::uint64_t>(gpu.ns * 1.7)));
+    engine.run_until_produced(6 * kMiB);
+    const auto summary = engine.stop();
+    ASSERT_TRUE(summary) << to_string(summary.error());
+    expect_complete(client, gpu);
+    EXPECT_EQ(client.halted, 1u);
+    EXPECT_EQ(client.ends, 2u);
+    EXPECT_EQ(client.streams[0].segments, 2u);
+    EXPECT_EQ(summary->gaps, 1u);
+    EXPECT_EQ(engine.statistics().halted, 1u);
+    EXPECT_EQ(engine.statistics().markers, 1u + 2);
+    EXPECT_EQ(std::count(gpu.markers.begin() + static_cast<std::ptrdiff_t>(words),
+                         gpu.markers.end(), 0x2000u),
+              1);
 }
 
 constexpr std::uint64_t kBoundary = std::uint64_t{4} << 30;

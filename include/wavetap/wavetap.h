@@ -204,7 +204,9 @@ typedef struct wavetap_chunk {
     uint32_t index;          /**< counts from 0 in each run, over all engines, without gaps */
     uint32_t flags;          /**< wavetap_chunk_flags */
     uint32_t read_offset;    /**< N buffers: where the first whole token begins; the bytes before it
-                                  end a token of the chunk before. 0, 2, 4 or 6 */
+                                  end a token of the chunk before. 0, 2, 4 or 6. The hardware does not
+                                  say it, and it is 0, for a last chunk of a segment that was written
+                                  while the one before waited to be taken */
     const void* data;        /**< as the hardware wrote it; on gfx9 the first chunk of a segment
                                   begins with the 8-byte software header (N buffers: is that header
                                   and 24 zero bytes). Borrowed for the call */

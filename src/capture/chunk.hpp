@@ -30,7 +30,7 @@ struct Chunk {
     /// segment joined are one stream.
     std::span<const std::byte> data;
     /// N-buffer streaming: where the first whole token begins; the bytes before it end a token of the
-    /// chunk before. Else 0.
+    /// chunk before. Else 0, and in a last chunk that was written while the one before waited.
     std::uint32_t read_offset = 0;
     std::uint64_t capacity_bytes = 0;                 ///< room that the engine had
     std::uint32_t status = 0, dropped = 0, wptr = 0;  ///< registers read back at stop
