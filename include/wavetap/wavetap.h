@@ -153,6 +153,12 @@ WAVETAP_API wavetap_status wavetap_agent_count(wavetap_session* session, uint32_
 WAVETAP_API wavetap_status wavetap_agent_get_info(wavetap_session* session, uint32_t agent,
                                                   wavetap_agent_info* info);
 
+/** A performance counter of the SQ whose samples go into a trace (gfx9). */
+typedef struct wavetap_perf_counter {
+    uint64_t id;        /**< PERF_SEL: the hardware's number; the chip must have it */
+    uint64_t simd_mask; /**< bit i = SIMD i, 1..0xf */
+} wavetap_perf_counter;
+
 /** One trace configuration. Every value is checked at its full width. */
 typedef struct wavetap_parameters {
     size_t size;              /**< sizeof(wavetap_parameters) */
@@ -177,6 +183,13 @@ typedef struct wavetap_parameters {
                               rebuilds the queue. Default 0: the trace starts again */
     uint64_t serialize_all; /**< dispatch mode, 1: while the context is started, dispatches that are
                               not traced run one at a time, too. Device mode: only 0. Default 0 */
+    uint64_t perf_period;   /**< gfx9: time between two samples of the counters, 1..32: about
+                              (1 + CUs) * 4 * perf_period shader clocks, twice that with more than
+                              four counters. Waves are counted of queues that have run SET_SH_REG
+                              COMPUTE_PERFCOUNT_ENABLE := 1. Default 0: none are sampled */
+    uint64_t perf_exclude_mask;  /**< gfx9, 32 bits, bit i = CU i: no samples of it. Default 0 */
+    uint64_t perf_counter_count; /**< how many of \c perf_counters are set, 0..8. Default 0 */
+    wavetap_perf_counter perf_counters[8]; /**< Default {0, 0xf} each */
 } wavetap_parameters;
 
 /** Sets the first \p size bytes to \p size and the defaults. Errors: INVALID_ARGUMENT (size). */

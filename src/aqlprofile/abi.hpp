@@ -65,6 +65,9 @@ enum ParameterName : std::uint32_t {
     kBufferSizeHigh = 11,
     kClockMarkers = 12, ///< 2 = off; libraries of 2025 may not know it
     kBuffers = 13,      ///< libraries with the multi-buffer functions
+    kCounterCus = 240,  ///< gfx9: mask of the CUs that are sampled
+    kCounterRate = 241, ///< period - 1
+    kCounter = 242,     ///< PERF_SEL 27:0, SIMD mask 31:28; once for each counter
 };
 struct Parameter {
     std::uint32_t name = 0;

@@ -30,7 +30,8 @@ constexpr std::size_t kMostSwaps = 2 * capture::kMaxOutputSlots;
 bool same_config(const pm4::TraceConfig& a, const pm4::TraceConfig& b) {
     return a.se_mask == b.se_mask && a.target_cu == b.target_cu && a.simd_mask == b.simd_mask &&
            a.buffer_bytes == b.buffer_bytes && a.buffers == b.buffers && a.detail == b.detail &&
-           a.clock_markers == b.clock_markers;
+           a.clock_markers == b.clock_markers && a.counters == b.counters &&
+           a.counter_rate == b.counter_rate && a.counter_cu_mask == b.counter_cu_mask;
 }
 
 bool same_slots(const OutputSlots& a, const OutputSlots& b) {
@@ -54,6 +55,11 @@ std::vector<Parameter> parameters_of(const pm4::TraceConfig& config, const Outpu
     if (!config.detail) list.push_back({kOccupancyMode, 1});
     if (!config.clock_markers) list.push_back({kClockMarkers, 2});
     if (slots.count > 1) list.push_back({kBuffers, slots.count});
+    if (config.counters.empty()) return list;
+    if (config.counter_cu_mask != 0xFFFFFFFF) list.push_back({kCounterCus, config.counter_cu_mask});
+    for (const pm4::TraceCounter& counter : config.counters)
+        list.push_back({kCounter, counter.id | counter.simd_mask << 28});
+    list.push_back({kCounterRate, config.counter_rate});
     return list;
 }
 
@@ -137,9 +143,6 @@ Result<void> Packets::finish_set(Set& set, const ControlPackets& packets) {
 }
 
 Result<TraceStreams> Packets::streams(const pm4::TraceConfig& config, const OutputSlots& slots) {
-    if (!config.counters.empty())
-        return Error{ErrorCode::kUnsupported, "counters in a trace are not passed to aqlprofile",
-                     library_->path, kOwnPacketsHint};
     if (config.se_mask >> 32 != 0)
         return Error{ErrorCode::kUnsupported, "aqlprofile takes shader engines 0 to 31 only",
                      library_->path, kOwnPacketsHint};

@@ -92,6 +92,9 @@ TEST(AllocationTest, AWarmStartAndStopAllocateNothing) {
         TraceParams params;
         params.se_mask = 1 + i % 3;
         params.target_cu = i;
+        params.perf_counters[0] = {4, 0xf};
+        params.perf_counter_count = i % 2;
+        params.perf_period = 3 + i;
         ASSERT_TRUE(session.configure(*handle, 0, params, count, &chunks));
         contexts.push_back(*handle);
     }

@@ -149,6 +149,11 @@ wavetap_parameters defaults() {
     out.as_ready = params.as_ready;
     out.end_on_full = params.end_on_full;
     out.serialize_all = params.serialize_all;
+    out.perf_period = params.perf_period;
+    out.perf_exclude_mask = params.perf_exclude_mask;
+    out.perf_counter_count = params.perf_counter_count;
+    for (std::size_t i = 0; i < params.perf_counters.size(); ++i)
+        out.perf_counters[i] = {params.perf_counters[i].id, params.perf_counters[i].simd_mask};
     return out;
 }
 
@@ -173,6 +178,11 @@ Result<TraceParams> params_of(const wavetap_parameters* given) {
     params.as_ready = known.as_ready;
     params.end_on_full = known.end_on_full;
     params.serialize_all = known.serialize_all;
+    params.perf_period = known.perf_period;
+    params.perf_exclude_mask = known.perf_exclude_mask;
+    params.perf_counter_count = known.perf_counter_count;
+    for (std::size_t i = 0; i < params.perf_counters.size(); ++i)
+        params.perf_counters[i] = {known.perf_counters[i].id, known.perf_counters[i].simd_mask};
     return params;
 }
 

@@ -113,6 +113,14 @@ TEST_F(CApiTest, EveryMistakeIsAStatusWithWords) {
               WAVETAP_STATUS_INVALID_ARGUMENT);
     EXPECT_NE(std::strstr(wavetap_last_error(), "device mode"), nullptr);
     parameters_.serialize_all = 0;
+    parameters_.perf_period = 3;
+    parameters_.perf_counter_count = 2;
+    parameters_.perf_counters[0].id = 4;
+    parameters_.perf_counters[1].id = 0x100000004;
+    EXPECT_EQ(wavetap_context_configure(session_, c, 0, &parameters_, receive, &got_),
+              WAVETAP_STATUS_INVALID_ARGUMENT);
+    EXPECT_NE(std::strstr(wavetap_last_error(), "perf_counters[1].id = 4294967300"), nullptr);
+    parameters_.perf_counter_count = 1;
     EXPECT_EQ(wavetap_context_configure(session_, c, 9, &parameters_, receive, &got_),
               WAVETAP_STATUS_NOT_FOUND);
     EXPECT_EQ(wavetap_context_start(session_, c), WAVETAP_STATUS_WRONG_STATE);
@@ -146,6 +154,15 @@ TEST_F(CApiTest, OlderAndShorterStructsAreAccepted) {
     EXPECT_EQ(wavetap_context_configure(session_, context, 0, &old, receive, &got_),
               WAVETAP_STATUS_INVALID_ARGUMENT);
     EXPECT_EQ(wavetap_parameters_init(&old, 3), WAVETAP_STATUS_INVALID_ARGUMENT);
+    // As it was before there were counters: what lies behind is not looked at.
+    ASSERT_EQ(wavetap_parameters_init(&old, offsetof(wavetap_parameters, perf_period)),
+              WAVETAP_STATUS_SUCCESS);
+    old.perf_period = 99;
+    wavetap_context before_counters{};
+    ASSERT_EQ(wavetap_context_create(session_, &before_counters), WAVETAP_STATUS_SUCCESS);
+    EXPECT_EQ(wavetap_context_configure(session_, before_counters, 0, &old, receive, &got_),
+              WAVETAP_STATUS_SUCCESS)
+        << wavetap_last_error();
     wavetap_agent_info info{};
     EXPECT_EQ(wavetap_agent_get_info(session_, 0, &info), WAVETAP_STATUS_INVALID_ARGUMENT);
     info.size = sizeof info;

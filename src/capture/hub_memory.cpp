@@ -21,8 +21,9 @@ bool same_config(const pm4::TraceConfig& a, const pm4::TraceConfig& b) {
     return a.se_mask == b.se_mask && a.target_cu == b.target_cu && a.simd_mask == b.simd_mask &&
            a.buffer_bytes == b.buffer_bytes && a.buffers == b.buffers && a.detail == b.detail &&
            a.clock_markers == b.clock_markers && a.clock_khz == b.clock_khz &&
-           a.several_engines == b.several_engines && a.dialect == b.dialect && a.counters.empty() &&
-           b.counters.empty();
+           a.several_engines == b.several_engines && a.dialect == b.dialect &&
+           a.counters == b.counters && a.counter_rate == b.counter_rate &&
+           a.counter_cu_mask == b.counter_cu_mask;
 }
 
 } // namespace
@@ -141,6 +142,8 @@ Result<std::uint64_t> ControlArena::measure_entry() const {
     largest.se_mask = engines >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << engines) - 1;
     largest.buffer_bytes = engines * kMiB;
     largest.dialect = dialect_;
+    for (std::size_t i = 0; gfx9 && i < pm4::kMaxTraceCounters; ++i)
+        largest.counters.push_back({1, 0xf});
     pm4::TraceMemory memory{kPage, 2 * kPage, {}};
     if (gfx9 && dialect_ == pm4::Dialect::kWavetap) {
         largest.buffers = kMaxOutputSlots;

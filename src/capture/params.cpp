@@ -4,6 +4,7 @@
 
 #include "base/units.hpp"
 #include "capture/slot_plan.hpp"
+#include "pm4/perf_counters.hpp"
 
 #include <algorithm>
 
@@ -64,6 +65,42 @@ Result<void> check_buffers(const TraceParams& params) {
     return check_range("end_on_full", params.end_on_full, 0, 1);
 }
 
+Result<void> check_perf_counters(const TraceParams& params, const AgentTopology& agent) {
+    constexpr std::uint64_t kLargestPeriod = 32, kLargestMask = 0xFFFFFFFF;
+    WAVETAP_CHECK_OK(check_range("perf_counter_count", params.perf_counter_count, 0,
+                                 params.perf_counters.size()));
+    WAVETAP_CHECK_OK(check_range("perf_period", params.perf_period, 0, kLargestPeriod));
+    WAVETAP_CHECK_OK(check_range("perf_exclude_mask", params.perf_exclude_mask, 0, kLargestMask));
+    const bool any =
+        params.perf_counter_count != 0 || params.perf_period != 0 || params.perf_exclude_mask != 0;
+    if (any && pm4::generation_of(agent.gfx) != pm4::Generation::kGfx9)
+        return Error{ErrorCode::kInvalidArgument,
+                     "performance counters: the trace of " + agent.gfx + " has none",
+                     "trace parameters", "gfx90a, gfx942 and gfx950 have them"};
+    for (std::size_t i = 0; i < params.perf_counter_count; ++i) {
+        const PerfCounterParam& counter = params.perf_counters[i];
+        const std::string name = "perf_counters[" + std::to_string(i) + "]";
+        WAVETAP_CHECK_OK(check_range(name + ".simd_mask", counter.simd_mask, 1, 0xf));
+        if (counter.id > kLargestMask ||
+            pm4::counter_name(agent.gfx, static_cast<std::uint32_t>(counter.id)).empty())
+            return Error{ErrorCode::kInvalidArgument,
+                         name + ".id = " + std::to_string(counter.id) + ": " + agent.gfx +
+                             " has no such SQ counter",
+                         "trace parameters", "SQ_WAVES is 4 on every gfx9 chip"};
+    }
+    return {};
+}
+
+void set_perf_counters(pm4::TraceConfig& config, const TraceParams& params) {
+    if (params.perf_period == 0) return;
+    for (std::size_t i = 0; i < params.perf_counter_count; ++i)
+        config.counters.push_back({static_cast<std::uint32_t>(params.perf_counters[i].id),
+                                   static_cast<std::uint32_t>(params.perf_counters[i].simd_mask)});
+    if (config.counters.empty()) return;
+    config.counter_rate = static_cast<std::uint32_t>(params.perf_period - 1);
+    config.counter_cu_mask = ~static_cast<std::uint32_t>(params.perf_exclude_mask);
+}
+
 } // namespace
 
 pm4::TraceTopology pm4_topology(const AgentTopology& agent) {
@@ -107,6 +144,7 @@ Result<ValidatedParams> ValidatedParams::create(const TraceParams& params,
         return Error{ErrorCode::kInvalidArgument,
                      "serialize_all = 1: device mode holds no dispatch back", "trace parameters",
                      "use dispatch mode"};
+    WAVETAP_CHECK_OK(check_perf_counters(params, agent));
 
     ValidatedParams valid;
     valid.buffers_ = static_cast<std::uint32_t>(params.buffers);
@@ -126,6 +164,7 @@ Result<ValidatedParams> ValidatedParams::create(const TraceParams& params,
     config.clock_markers = params.clock_markers != 0;
     config.clock_khz = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(agent.counter_hz / 1000, kLargestClockKhz));
+    set_perf_counters(config, params);
     if (auto capacity = pm4::capacity_per_engine(pm4_topology(agent), config); !capacity)
         return std::move(capacity.error());
     return valid;
@@ -147,7 +186,10 @@ Result<void> set_param(TraceParams& params, std::string_view name, std::uint64_t
                  {"detail", &TraceParams::detail},
                  {"clock_markers", &TraceParams::clock_markers},
                  {"dispatch", &TraceParams::dispatch},
-                 {"serialize_all", &TraceParams::serialize_all}};
+                 {"serialize_all", &TraceParams::serialize_all},
+                 {"perf_counter_count", &TraceParams::perf_counter_count},
+                 {"perf_period", &TraceParams::perf_period},
+                 {"perf_exclude_mask", &TraceParams::perf_exclude_mask}};
     for (const auto& row : table)
         if (row.name == name) {
             params.*row.member = value;

@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "pm4/thread_trace.hpp"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -35,6 +36,12 @@ std::uint32_t targets_per_engine(const AgentTopology& agent);
 /// SIMDs of one target.
 std::uint32_t simds_per_target(const AgentTopology& agent);
 
+/// A performance counter of the SQ whose samples go into the trace (gfx9).
+struct PerfCounterParam {
+    std::uint64_t id = 0;          ///< PERF_SEL; the chip must have it (pm4/perf_counters.hpp)
+    std::uint64_t simd_mask = 0xf; ///< bit i = SIMD i; not 0
+};
+
 /// One trace configuration as the client wrote it: every value 64 bits wide, nothing checked.
 struct TraceParams {
     std::uint64_t se_mask = 1;   ///< bit i = shader engine i
@@ -55,6 +62,12 @@ struct TraceParams {
     std::uint64_t dispatch = 0;      ///< 1: for traces of single dispatches, with one buffer
     std::uint64_t serialize_all =
         0; ///< dispatch, 1: dispatches that are not traced take turns, too
+    /// gfx9: the first `perf_counter_count` of these are sampled on every CU, if there are any and
+    /// `perf_period` is not 0. At most 8.
+    std::array<PerfCounterParam, pm4::kMaxTraceCounters> perf_counters{};
+    std::uint64_t perf_counter_count = 0;
+    std::uint64_t perf_period = 0;       ///< 1..32: time between samples, relative; 0: off
+    std::uint64_t perf_exclude_mask = 0; ///< 32 bits, bit i = CU i: its samples are left out
 };
 
 /// How a context with N buffers streams.

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace wavetap::capture {
 namespace {
 
@@ -70,10 +72,51 @@ TEST(ParamsTest, EveryParameterAtItsEdges) {
         {"dispatch", 1, true},
         {"serialize_all", 0, true},
         {"serialize_all", 1, false}, // device mode
+        {"perf_period", 0, true},
+        {"perf_period", 1, true},
+        {"perf_period", 32, true},
+        {"perf_period", 33, false},
+        {"perf_period", 256 + 1, false},
+        {"perf_period", kWrap32 + 1, false},
+        {"perf_period", kTop, false},
+        {"perf_exclude_mask", 0xffffffff, true},
+        {"perf_exclude_mask", kWrap32, false},
+        {"perf_exclude_mask", kWrap32 + 1, false},
+        {"perf_exclude_mask", kTop, false},
+        {"perf_counter_count", 0, true},
+        {"perf_counter_count", 8, true},
+        {"perf_counter_count", 9, false},
+        {"perf_counter_count", 256 + 1, false},
+        {"perf_counter_count", kWrap32 + 1, false},
+        {"perf_counter_count", kTop, false},
+        {"id", 0, false},
+        {"id", 1, true},
+        {"id", 4, true},
+        {"id", 11, false}, // not one of gfx90a
+        {"id", 188, true},
+        {"id", 189, false},
+        {"id", 256 + 4, false},
+        {"id", kWrap32 + 4, false},
+        {"id", kTop, false},
+        {"simd", 0, false},
+        {"simd", 1, true},
+        {"simd", 0xf, true},
+        {"simd", 0x10, false},
+        {"simd", 0x10f, false},
+        {"simd", kWrap32 + 1, false},
+        {"simd", kTop, false},
     };
     for (const Row& row : rows) {
         TraceParams params;
-        ASSERT_TRUE(set_param(params, row.name, row.value));
+        params.perf_counters.fill({4, 0xf});
+        if (row.name == std::string("id") || row.name == std::string("simd")) {
+            params.perf_counter_count = 8;
+            params.perf_period = 1;
+            PerfCounterParam& last = params.perf_counters[7];
+            (row.name == std::string("id") ? last.id : last.simd_mask) = row.value;
+        } else {
+            ASSERT_TRUE(set_param(params, row.name, row.value));
+        }
         const auto valid = ValidatedParams::create(params, mi210());
         EXPECT_EQ(valid.has_value(), row.good) << row.name << " = " << row.value;
         if (!valid) {
@@ -137,6 +180,37 @@ TEST(ParamsTest, ValuesArriveUnchanged) {
     EXPECT_FALSE(valid->config().clock_markers);
     EXPECT_EQ(valid->config().clock_khz, 25'000u);
     EXPECT_EQ(valid->buffers(), 1u);
+}
+
+TEST(ParamsTest, PerfCounters_GoDownAsTheHardwareTakesThem) {
+    TraceParams params;
+    params.perf_counters[0] = {4, 0x3};
+    params.perf_counters[1] = {26, 0xf};
+    params.perf_counter_count = 2;
+    params.perf_exclude_mask = 0xfffd;
+    auto valid = ValidatedParams::create(params, mi210());
+    ASSERT_TRUE(valid);
+    EXPECT_TRUE(valid->config().counters.empty()) << "the period is 0: off";
+    params.perf_period = 32;
+    valid = ValidatedParams::create(params, mi210());
+    ASSERT_TRUE(valid);
+    ASSERT_EQ(valid->config().counters.size(), 2u);
+    EXPECT_EQ(valid->config().counters[0], (pm4::TraceCounter{4, 0x3}));
+    EXPECT_EQ(valid->config().counters[1], (pm4::TraceCounter{26, 0xf}));
+    EXPECT_EQ(valid->config().counter_rate, 31u);
+    EXPECT_EQ(valid->config().counter_cu_mask, 0xffff0002u);
+}
+
+TEST(ParamsTest, PerfCounters_Gfx9Only) {
+    const AgentTopology navi31{"gfx1100", 1, 6, 16, 2, 0, 100'000'000};
+    for (const char* name : {"perf_counter_count", "perf_period", "perf_exclude_mask"}) {
+        TraceParams params;
+        ASSERT_TRUE(set_param(params, name, 1));
+        const auto valid = ValidatedParams::create(params, navi31);
+        ASSERT_FALSE(valid) << name;
+        EXPECT_EQ(valid.error().code, ErrorCode::kInvalidArgument);
+        EXPECT_NE(valid.error().message.find("the trace of gfx1100 has none"), std::string::npos);
+    }
 }
 
 // Capacity of an engine is at least 128 KiB, so the smallest buffer depends on the mask.

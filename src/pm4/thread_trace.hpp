@@ -4,6 +4,7 @@
 
 #include "base/result.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -38,8 +39,31 @@ struct TraceTopology {
 struct TraceCounter {
     std::uint32_t id = 0;          ///< PERF_SEL, 0..511
     std::uint32_t simd_mask = 0xf; ///< bit i = SIMD i
+    friend bool operator==(const TraceCounter&, const TraceCounter&) = default;
 };
 inline constexpr std::size_t kMaxTraceCounters = 8;
+
+/// The counters of a trace, in order. A value that allocates nothing: what is added beyond
+/// kMaxTraceCounters is counted, so that check_config() refuses it, and not kept.
+class CounterList {
+  public:
+    void push_back(const TraceCounter& counter) {
+        if (size_ < list_.size()) list_[size_] = counter;
+        ++size_;
+    }
+    std::size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    const TraceCounter& operator[](std::size_t i) const { return list_[i]; }
+    const TraceCounter* begin() const { return list_.data(); }
+    const TraceCounter* end() const {
+        return list_.data() + (size_ < list_.size() ? size_ : list_.size());
+    }
+    friend bool operator==(const CounterList&, const CounterList&) = default;
+
+  private:
+    std::array<TraceCounter, kMaxTraceCounters> list_{};
+    std::size_t size_ = 0;
+};
 inline constexpr std::uint32_t kMaxTraceBuffers = 16;
 
 struct TraceConfig {
@@ -61,9 +85,9 @@ struct TraceConfig {
     /// Frequency of the constant clock, announced in the stream (kWavetap with clock markers);
     /// 0 = not announced. At most 0xFFFFF.
     std::uint32_t clock_khz = 100'000;
-    std::vector<TraceCounter> counters;         ///< at most kMaxTraceCounters
+    CounterList counters;                       ///< at most kMaxTraceCounters
     std::uint32_t counter_rate = 0;             ///< field CNTR_RATE, 0..31: period - 1
-    std::uint32_t counter_cu_mask = 0xFFFFFFFF; ///< SH0 15:0, SH1 31:16
+    std::uint32_t counter_cu_mask = 0xFFFFFFFF; ///< SH0 15:0, SH1 31:16; 1 = sampled
 };
 
 /// GPU addresses that are baked into the streams.

@@ -168,7 +168,8 @@ const std::vector<Refusal>& refusals() {
         {"buffer_large", SPOIL(config.buffer_bytes = 16 * kGiB), ErrorCode::kInvalidArgument,
          "too large"},
         {"clock", SPOIL(config.clock_khz = 0x100000), ErrorCode::kInvalidArgument, "1048576 kHz"},
-        {"counters_9", SPOIL(config.counters.resize(9)), ErrorCode::kInvalidArgument, "9 counters"},
+        {"counters_9", SPOIL(for (int i = 0; i < 9; ++i) config.counters.push_back({4, 1})),
+         ErrorCode::kInvalidArgument, "9 counters"},
         {"counter_512", SPOIL(config.counters.push_back({512, 1})), ErrorCode::kInvalidArgument,
          "512"},
         {"counter_no_simd", SPOIL(config.counters.push_back({4, 0})), ErrorCode::kInvalidArgument,
@@ -205,7 +206,8 @@ TEST(RefusalTest, LargestValues_Accepted) {
     config.target_cu = 15;
     config.simd_mask = 1;
     config.clock_khz = 0xFFFFF;
-    config.counters.assign(8, {511, 0xF});
+    for (int i = 0; i < 8; ++i)
+        config.counters.push_back({511, 0xF});
     config.counter_rate = 31;
     EXPECT_TRUE(build_start(kGfx90a, config, kMemory));
     const TraceMemory high{(1ULL << 48) - 64 * kMiB, (1ULL << 48) - 512, {}};

@@ -53,6 +53,17 @@ TEST_F(AqlprofileTest, BothFormsOfTheVersionCallAreUnderstood) {
 
 // Recorded words with moved addresses are what our own builder makes for those addresses: the slot
 // got to its place, and so did the control block.
+pm4::TraceConfig counters() {
+    pm4::TraceConfig config;
+    config.target_cu = 2;
+    config.buffer_bytes = 64 * kMiB;
+    config.counters.push_back({4, 0xf});
+    config.counters.push_back({0x1a, 0xf});
+    config.counter_rate = 3;
+    config.counter_cu_mask = 0xffff;
+    return config;
+}
+
 TEST_F(AqlprofileTest, TheStreamsWorkOnTheSlotsOfTheHub) {
     struct Row {
         const char* cases;
@@ -62,6 +73,7 @@ TEST_F(AqlprofileTest, TheStreamsWorkOnTheSlotsOfTheHub) {
     const Row rows[] = {{"aug25_", pm4::Dialect::kAug25, detail()},
                         {"aug25_", pm4::Dialect::kAug25, occupancy()},
                         {"aug25_", pm4::Dialect::kAug25, all_engines()},
+                        {"aug25_", pm4::Dialect::kAug25, counters()},
                         {"jun25_", pm4::Dialect::kJun25, detail()},
                         {"r26_", pm4::Dialect::kRead26, detail()}};
     for (const Row& row : rows) {
