@@ -54,6 +54,7 @@ void AqlQueue::execute_dispatch(std::uint64_t now) {
     dispatch->packet_index = next_index_;
     begin_packet(now);
     dispatch->start_ts = packet_start_ts_;
+    dispatch->counted = counters_enabled_;
     dispatch->id = ++services_.dispatch_ids;
     dispatch->queue = id_;
     dispatch->driver_queue = info_.driver_id;

@@ -66,6 +66,8 @@ class AqlQueue {
     /// A dispatch of this queue has ended: its packet retires, its signal is written.
     void dispatch_ended(const Dispatch& dispatch, std::uint64_t now);
     bool drained() const { return running_dispatches_ == 0; }
+    /// COMPUTE_PERFCOUNT_ENABLE, which each queue has for itself: dispatches from now on are counted.
+    void enable_counters(bool on) { counters_enabled_ = on; }
 
     /// Stops for good: kills the queue's dispatches, tells the runtime by queue_inactive_signal
     /// (`fault`, unless the driver reports it by another way) and the front end.
@@ -119,6 +121,7 @@ class AqlQueue {
     bool suspended_ = false;
     bool dead_ = false;
     bool polling_ = false;
+    bool counters_enabled_ = false;
     bool scratch_once_ = false; ///< reclaim scratch after the running dispatch
     Stall stall_ = Stall::kNone;
     std::uint64_t next_ = kNever;

@@ -52,7 +52,7 @@ ChipModel::ChipModel(const ChipSpec& spec, std::uint32_t agent, AddressSpace& sp
     if (truth_ != nullptr) truth_->chip(agent_, spec_.name);
     for (std::uint32_t se = 0; se < spec_.shader_engines; ++se) {
         traces_.push_back(std::make_unique<ThreadTraceUnit>(agent_, static_cast<std::uint16_t>(se),
-                                                            memory_, truth_));
+                                                            memory_, truth_, spec_.cus_per_engine));
     }
     build_compute_units();
 }
@@ -357,10 +357,17 @@ std::uint32_t ChipModel::read_trace_register(std::uint32_t xcc, std::uint32_t se
 
 void ChipModel::register_written(std::uint32_t xcc, std::uint32_t se, std::uint32_t reg,
                                  std::uint32_t value) {
+    if (reg == pm4::gfx9::kComputePerfcountEnable && serving_ != nullptr)
+        serving_->enable_counters((value & 1) != 0);
     const bool user_data =
         reg >= pm4::gfx9::kSqThreadTraceUserdata0 && reg <= pm4::gfx9::kSqThreadTraceUserdata3;
     trace(xcc, se).register_write(
         clock_, reg, value, user_data ? sqtt::Gfx9RegType::kUserData : sqtt::Gfx9RegType::kOther);
+}
+
+Result<void> ChipModel::write_counter_register(std::uint32_t xcc, std::uint32_t se,
+                                               std::uint32_t reg, std::uint32_t value) {
+    return trace(xcc, se).write_counter_register(reg, value, clock_);
 }
 
 void ChipModel::event(std::uint32_t, std::uint32_t event) {

@@ -75,6 +75,8 @@ class ChipModel final : public Chip,
                                       std::uint32_t reg) override;
     void register_written(std::uint32_t xcc, std::uint32_t se, std::uint32_t reg,
                           std::uint32_t value) override;
+    Result<void> write_counter_register(std::uint32_t xcc, std::uint32_t se, std::uint32_t reg,
+                                        std::uint32_t value) override;
     void event(std::uint32_t xcc, std::uint32_t event) override;
     std::uint64_t gpu_clock() override { return count_at(clock_); }
     std::uint64_t system_clock() override { return host_.host_counter(); }

@@ -87,6 +87,8 @@ Result<void> RegisterFile::write(CommandTarget& target, std::uint32_t xcc, std::
         if (ThreadTraceUnit::owns(reg)) {
             WAVETAP_CHECK_OK(target.write_trace_register(xcc, se, reg, value));
         } else {
+            if (PerfUnit::owns(reg))
+                WAVETAP_CHECK_OK(target.write_counter_register(xcc, se, reg, value));
             file.values[std::uint64_t{se} << 32 | reg] = value;
             target.register_written(xcc, se, reg, value);
         }

@@ -30,6 +30,12 @@ class CommandTarget {
     /// A write of any other register reached this engine (USERDATA and the rest).
     virtual void register_written(std::uint32_t xcc, std::uint32_t se, std::uint32_t reg,
                                   std::uint32_t value) = 0;
+    /// A write of a performance-counter register (PerfUnit::owns) reached this engine; told before
+    /// register_written().
+    virtual Result<void> write_counter_register(std::uint32_t, std::uint32_t, std::uint32_t,
+                                                std::uint32_t) {
+        return {};
+    }
     /// A read of any other register, known or not (unknown ones give 0).
     virtual void register_read(std::uint32_t /*xcc*/, std::uint32_t /*reg*/) {}
     /// EVENT_WRITE or the event of RELEASE_MEM.

@@ -20,6 +20,7 @@ constexpr std::size_t kMaxExpCnt = 7;
 constexpr std::uint8_t kTypePc = 7;
 constexpr std::uint8_t kTypeJump = 12;
 constexpr std::uint8_t kTypeNext = 13;
+constexpr std::uint8_t kTypeMatrix = 28;
 
 std::uint64_t round_up(std::uint64_t clocks) {
     return (clocks + kQuad - 1) / kQuad * kQuad;
@@ -38,6 +39,35 @@ void drop_returned(std::vector<std::uint64_t>& returns, std::uint64_t now) {
 void add_return(std::vector<std::uint64_t>& returns, std::uint64_t clock, bool in_order) {
     if (in_order && !returns.empty()) clock = std::max(clock, returns.back());
     returns.insert(std::upper_bound(returns.begin(), returns.end(), clock), clock);
+}
+
+std::uint32_t quads_of(const Op& op) {
+    return op.unit == Unit::kValu ? std::max<std::uint32_t>(op.issue_quads, 1) : 1;
+}
+
+std::uint32_t perf_classes(const Op& op) {
+    const std::uint32_t way = op.is_store ? kPerfWrite : kPerfRead;
+    switch (op.unit) {
+    case Unit::kValu:
+        return op.sqtt_type == kTypeMatrix ? kPerfValu | kPerfMfma : std::uint32_t{kPerfValu};
+    case Unit::kSalu:
+        return kPerfSalu;
+    case Unit::kSmem:
+        return kPerfSmem;
+    case Unit::kVmem:
+        return kPerfVmem | way;
+    case Unit::kFlat:
+        return kPerfFlat | way;
+    case Unit::kLds:
+        return kPerfLds;
+    case Unit::kBranch:
+        return kPerfBranch;
+    case Unit::kMessage:
+        return kPerfMessage;
+    case Unit::kImmediate:
+        break;
+    }
+    return 0;
 }
 
 // When at most `limit` operations are still out.
@@ -197,6 +227,8 @@ void ComputeUnit::start_wave(Turn& turn, WaveContext& wave) {
     token.thread_group = wave.group->number & 7;
     token.grouped = wave.group->waves() > 1;
     services_.trace.wave_start(turn.now, token);
+    if (wave.dispatch->counted)
+        services_.trace.count_start(turn.now, token_place(wave), wave.threads);
     wave.start = turn.now;
     wave.phase = wave.killed_early ? WavePhase::kEnding : WavePhase::kReady;
     set_next(wave, turn.now + timing::kWaveInit);
@@ -328,6 +360,8 @@ void ComputeUnit::issue(Turn& turn, WaveContext& wave, const Op& op) {
     occupy(turn, op);
     if (op.counters != kNoCounter) start_operation(wave, op, turn.now);
     show_issue(turn, wave, op, info);
+    if (wave.dispatch->counted && services_.trace.counting())
+        services_.trace.count_issue(turn.now, token_place(wave), perf_classes(op), quads_of(op));
     note(wave, pc, turn.now);
     apply(turn, wave, op, info, pc);
 }
@@ -463,7 +497,8 @@ void ComputeUnit::release_if_complete(WorkGroup& group, std::uint64_t now) {
 }
 
 void ComputeUnit::end_wave(WaveContext& wave, std::uint64_t now) {
-    services_.trace.wave_end(now, {static_cast<std::uint8_t>(cu_), wave.simd, wave.slot});
+    services_.trace.wave_end(now, token_place(wave));
+    if (wave.dispatch->counted) services_.trace.count_end(now, token_place(wave));
     set_next(wave, kNever);
     has_ended_ = true;
     --wave.group->live;

@@ -150,6 +150,9 @@ class ComputeUnit {
     /// " in KERNEL (FILE:LINE)", or "" if the front end does not know.
     std::string in_code(std::uint64_t pc) const;
     void fail(WaveContext& wave, ShaderHost::Trouble trouble, const std::string& what);
+    WavePlace token_place(const WaveContext& wave) const {
+        return {static_cast<std::uint8_t>(cu_), wave.simd, wave.slot};
+    }
     void note(WaveContext& wave, std::uint64_t pc, std::uint64_t time);
     void set_next(const WaveContext& wave, std::uint64_t clock) {
         Simd& simd = simds_[wave.simd];

@@ -27,6 +27,7 @@ enum TokenBit : unsigned {
     kInstPc = 11,
     kUserData = 12,
     kIssue = 13,
+    kPerf = 14,
     kRegCs = 15,
     kFirstRegClass = 16,
 };
@@ -68,7 +69,8 @@ Result<void> ThreadTraceUnit::write_register(std::uint32_t reg, std::uint32_t va
     switch (index) {
     case kMask:
     case kTokenMask:
-        update_selection();
+    case kPerfMask:
+        update_selection(now);
         break;
     case kBase2:
         if (armed_ && wraps()) {
@@ -113,7 +115,7 @@ Result<void> ThreadTraceUnit::write_mode(std::uint32_t value, std::uint64_t now)
     const bool was_on = (regs_[kMode] & kModeArmed) == 1U << 21;
     regs_[kMode] = value;
     if (on && !was_on && capacity() > 0) arm(now);
-    update_selection();
+    update_selection(now);
     return {};
 }
 
@@ -172,19 +174,31 @@ void ThreadTraceUnit::close(std::uint64_t now) {
     report_drops();
 }
 
-void ThreadTraceUnit::update_selection() {
+void ThreadTraceUnit::update_selection(std::uint64_t now) {
     const std::uint32_t mask = regs_[kMask];
     compute_on_ = (regs_[kMode] & kModeComputeStage) != 0;
     target_cu_ = mask & 0x1F;
     const bool sh0 = (mask >> 5 & 1) == 0;
     simd_mask_ = mask >> 8 & 0xF;
     detail_on_ = sh0 && (compute_token_on(kIssue) || compute_token_on(kInst));
+    perf_.set_sink(compute_token_on(kPerf), regs_[kPerfMask], now);
+    note_sampling(now);
 }
 
+// A sample's token comes behind all others of its clock.
 void ThreadTraceUnit::drain(std::uint64_t now) {
+    perf_.latch(now);
     std::size_t done = 0;
-    while (done < pending_.size() && pending_[done].due <= now)
-        put(pending_[done++]);
+    for (;;) {
+        const bool instruction = done < pending_.size() && pending_[done].due <= now;
+        const bool sample = perf_.oldest() < now;
+        if (sample && !(instruction && pending_[done].due <= perf_.oldest()))
+            put(perf_.take());
+        else if (instruction)
+            put(pending_[done++]);
+        else
+            break;
+    }
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
@@ -193,6 +207,43 @@ void ThreadTraceUnit::put(const Pending& p) {
         note(writer_.inst(p.due, p.simd, p.slot, static_cast<sqtt::Gfx9Inst>(p.type)), p.due);
     if (p.next_pc && compute_token_on(kInstPc))
         note(writer_.inst_pc(p.due, p.simd, p.slot, *p.next_pc), p.due);
+}
+
+void ThreadTraceUnit::put(const PerfSample& sample) {
+    note(writer_.perf(sample.token_clock(), sample.cu, sample.bank, sample.counters),
+         sample.token_clock());
+    if (truth_ != nullptr)
+        truth_->sample({agent_, se_, sample.cu, sample.bank, sample.latched, sample.counters});
+}
+
+Result<void> ThreadTraceUnit::write_counter_register(std::uint32_t reg, std::uint32_t value,
+                                                     std::uint64_t now) {
+    drain(now);
+    WAVETAP_CHECK_OK(perf_.write_register(reg, value, now));
+    note_sampling(now);
+    return {};
+}
+
+void ThreadTraceUnit::note_sampling(std::uint64_t now) {
+    const auto begun = perf_.take_begin();
+    if (begun && truth_ != nullptr)
+        truth_->sampling({agent_, se_, now, begun->period, begun->cu_mask, begun->selects});
+}
+
+void ThreadTraceUnit::count_start(std::uint64_t now, const WavePlace& place, unsigned threads) {
+    if (perf_.due(now)) drain(now);
+    perf_.wave_started(place.cu, place.simd, threads, now);
+}
+
+void ThreadTraceUnit::count_end(std::uint64_t now, const WavePlace& place) {
+    if (perf_.due(now)) drain(now);
+    perf_.wave_ended(place.cu, place.simd, now);
+}
+
+void ThreadTraceUnit::count_issue(std::uint64_t now, const WavePlace& place, std::uint32_t classes,
+                                  std::uint32_t quads) {
+    if (perf_.due(now)) drain(now);
+    perf_.issued(place.cu, place.simd, classes, quads);
 }
 
 void ThreadTraceUnit::wave_start(std::uint64_t now, const sqtt::Gfx9WaveStart& start) {

@@ -4,6 +4,7 @@
 
 #include "base/result.hpp"
 #include "softgpu/memory.hpp"
+#include "softgpu/perf_unit.hpp"
 #include "softgpu/truth.hpp"
 #include "sqtt/gfx9_writer.hpp"
 
@@ -30,8 +31,9 @@ class ThreadTraceUnit final : private sqtt::TokenSink {
     using IssueStates = std::array<sqtt::Gfx9Issue, kIssueSlots>;
 
     /// `memory` and `truth` (may be null) must outlive the unit. `se` counts over all XCCs.
-    ThreadTraceUnit(std::uint32_t agent, std::uint16_t se, Memory& memory, TruthWriter* truth)
-        : agent_(agent), se_(se), memory_(memory), truth_(truth), writer_(*this) {}
+    ThreadTraceUnit(std::uint32_t agent, std::uint16_t se, Memory& memory, TruthWriter* truth,
+                    unsigned cus = 14)
+        : agent_(agent), se_(se), memory_(memory), truth_(truth), writer_(*this), perf_(cus) {}
     ~ThreadTraceUnit() override = default;
     ThreadTraceUnit(const ThreadTraceUnit&) = delete;
     ThreadTraceUnit& operator=(const ThreadTraceUnit&) = delete;
@@ -41,6 +43,8 @@ class ThreadTraceUnit final : private sqtt::TokenSink {
     /// Errors: kUnsupported for MODE bits that are not modelled, naming them.
     Result<void> write_register(std::uint32_t reg, std::uint32_t value, std::uint64_t now);
     std::uint32_t read_register(std::uint32_t reg, std::uint64_t now);
+    /// Registers of the engine's performance counters. Errors: as PerfUnit's.
+    Result<void> write_counter_register(std::uint32_t reg, std::uint32_t value, std::uint64_t now);
     /// EVENT_WRITE THREAD_TRACE_FINISH: everything pending counts as written.
     void finish();
     /// Writes the open drop record, if any (chip destruction).
@@ -71,6 +75,13 @@ class ThreadTraceUnit final : private sqtt::TokenSink {
     /// A compute register, as dword offset from COMPUTE_DISPATCH_INITIATOR.
     void compute_register(std::uint64_t now, std::uint8_t address, std::uint32_t data,
                           std::uint8_t me, std::uint8_t pipe);
+    /// What the performance counters count (perf_unit.hpp): of waves that are counted, whether or not
+    /// anything is traced.
+    void count_start(std::uint64_t now, const WavePlace& place, unsigned threads);
+    void count_end(std::uint64_t now, const WavePlace& place);
+    bool counting() const { return perf_.counting(); }
+    void count_issue(std::uint64_t now, const WavePlace& place, std::uint32_t classes,
+                     std::uint32_t quads);
     /// An event of a compute pipe, e.g. CS_PARTIAL_FLUSH = 7.
     void compute_event(std::uint64_t now, std::uint32_t event);
 
@@ -109,9 +120,11 @@ class ThreadTraceUnit final : private sqtt::TokenSink {
     void write_status();
     void arm(std::uint64_t now);
     void disarm(std::uint64_t now);
-    void update_selection();
+    void update_selection(std::uint64_t now);
     void drain(std::uint64_t now);
     void put(const Pending& pending);
+    void put(const PerfSample& sample);
+    void note_sampling(std::uint64_t now);
     bool flip();
     bool write_ring(std::span<const std::byte> bytes);
     std::uint64_t written() const { return left_bytes_ + offset_; }
@@ -126,6 +139,7 @@ class ThreadTraceUnit final : private sqtt::TokenSink {
     Memory& memory_;
     TruthWriter* truth_;
     sqtt::Gfx9Writer writer_;
+    PerfUnit perf_;
     std::array<std::uint32_t, kRegisters> regs_{};
     bool armed_ = false;
     bool compute_on_ = false;

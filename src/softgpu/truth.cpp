@@ -19,7 +19,14 @@ namespace {
 constexpr std::array<std::uint8_t, 8> kMagic = {'W', 'T', 'T', 'R', 'U', 'T', 'H', 1};
 constexpr std::size_t kBatchBytes = 64 * 1024;
 
-enum class RecordType : std::uint8_t { kChip = 1, kDispatch = 2, kWave = 3, kTraceEvent = 4 };
+enum class RecordType : std::uint8_t {
+    kChip = 1,
+    kDispatch = 2,
+    kWave = 3,
+    kTraceEvent = 4,
+    kSampling = 5,
+    kSample = 6
+};
 
 std::uint64_t zigzag(std::uint64_t difference) {
     const auto value = static_cast<std::int64_t>(difference);
@@ -144,6 +151,30 @@ TruthTraceEvent decode_event(Decoder& in) {
     return e;
 }
 
+TruthSampling decode_sampling(Decoder& in) {
+    TruthSampling s;
+    s.agent = in.narrow<std::uint32_t>();
+    s.se = in.narrow<std::uint16_t>();
+    s.time = in.number();
+    s.period = in.narrow<std::uint32_t>();
+    s.cu_mask = in.narrow<std::uint32_t>();
+    for (std::uint32_t& counter : s.counters)
+        counter = in.narrow<std::uint32_t>();
+    return s;
+}
+
+TruthSample decode_sample(Decoder& in) {
+    TruthSample s;
+    s.agent = in.narrow<std::uint32_t>();
+    s.se = in.narrow<std::uint16_t>();
+    s.cu = in.narrow<std::uint8_t>();
+    s.bank = in.narrow<std::uint8_t>();
+    s.latched = in.number();
+    for (std::uint16_t& counter : s.counters)
+        counter = in.narrow<std::uint16_t>();
+    return s;
+}
+
 Error corrupt(const std::string& path, std::size_t offset, const std::string& what) {
     return Error{ErrorCode::kCorrupt, "truth log: " + what,
                  path + ", offset " + std::to_string(offset), ""};
@@ -254,6 +285,24 @@ void TruthWriter::trace_event(const TruthTraceEvent& e) {
     impl_->append(RecordType::kTraceEvent);
 }
 
+void TruthWriter::sampling(const TruthSampling& s) {
+    for (const std::uint64_t value : {std::uint64_t{s.agent}, std::uint64_t{s.se}, s.time,
+                                      std::uint64_t{s.period}, std::uint64_t{s.cu_mask}})
+        impl_->record.number(value);
+    for (const std::uint32_t counter : s.counters)
+        impl_->record.number(counter);
+    impl_->append(RecordType::kSampling);
+}
+
+void TruthWriter::sample(const TruthSample& s) {
+    for (const std::uint64_t value : {std::uint64_t{s.agent}, std::uint64_t{s.se},
+                                      std::uint64_t{s.cu}, std::uint64_t{s.bank}, s.latched})
+        impl_->record.number(value);
+    for (const std::uint16_t counter : s.counters)
+        impl_->record.number(counter);
+    impl_->append(RecordType::kSample);
+}
+
 void TruthWriter::flush() {
     impl_->write_out();
 }
@@ -292,6 +341,12 @@ Result<Truth> read_truth(const std::string& path) {
             truth.trace_events.push_back(decode_event(body));
             if (truth.trace_events.back().kind > TruthTraceEvent::Kind::kDrop)
                 return corrupt(path, body_at, "unknown trace event");
+            break;
+        case RecordType::kSampling:
+            truth.samplings.push_back(decode_sampling(body));
+            break;
+        case RecordType::kSample:
+            truth.samples.push_back(decode_sample(body));
             break;
         default:
             return corrupt(path, at, "unknown record type " + std::to_string(type));

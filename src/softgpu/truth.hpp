@@ -4,6 +4,7 @@
 
 #include "base/result.hpp"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -56,6 +57,26 @@ struct TruthTraceEvent {
     std::uint64_t count = 0;        ///< kDrop: tokens; kDisarm: bytes written
 };
 
+/// A sample of performance counters that the trace unit put into its stream, or dropped for want of
+/// room. Its PERF token has the clock `latched` + 4 * cu.
+struct TruthSample {
+    std::uint32_t agent = 0;
+    std::uint16_t se = 0;
+    std::uint8_t cu = 0, bank = 0;
+    std::uint64_t latched = 0; ///< events before this clock are in it
+    std::array<std::uint16_t, 4> counters{};
+};
+
+/// An engine's trace unit began to sample performance counters, set up like this.
+struct TruthSampling {
+    std::uint32_t agent = 0;
+    std::uint16_t se = 0;
+    std::uint64_t time = 0;
+    std::uint32_t period = 0;                ///< 1..32
+    std::uint32_t cu_mask = 0;               ///< bit i: CU i is sampled
+    std::array<std::uint32_t, 8> counters{}; ///< number | SIMD mask << 24; 0: none
+};
+
 /// Appends records; every record is complete on disk when its call returns to the OS (no user-space
 /// buffer beyond one record batch; flush() empties it). Not thread safe: called under the chip's
 /// owner lock.
@@ -67,6 +88,8 @@ class TruthWriter {
     void dispatch(const TruthDispatch& dispatch);
     void wave(const TruthWave& wave);
     void trace_event(const TruthTraceEvent& event);
+    void sampling(const TruthSampling& sampling);
+    void sample(const TruthSample& sample);
     void flush();
 
   private:
@@ -80,6 +103,8 @@ struct Truth {
     std::vector<TruthDispatch> dispatches;
     std::vector<TruthWave> waves;
     std::vector<TruthTraceEvent> trace_events;
+    std::vector<TruthSampling> samplings;
+    std::vector<TruthSample> samples;
     bool truncated = false; ///< the file ends inside a record (a killed process)
 };
 

@@ -35,6 +35,8 @@ void write_sample(const std::string& path) {
     (*writer)->wave(wave);
     (*writer)->trace_event({2, 5, TruthTraceEvent::Kind::kArm, 900, 0x7e1000000000, 4096, 0});
     (*writer)->trace_event({2, 5, TruthTraceEvent::Kind::kDrop, 1500, 0, 0, 17});
+    (*writer)->sampling({2, 5, 900, 32, 0xFFFE, {0x0F000004, 0x0300001A, 0, 0, 0, 0, 0, 1}});
+    (*writer)->sample({2, 5, 13, 1, 1440, {1, 0, 8191, 2}});
 }
 
 TEST(TruthTest, EverythingComesBack) {
@@ -56,6 +58,19 @@ TEST(TruthTest, EverythingComesBack) {
     EXPECT_EQ(wave.instructions[2].pc, 0x7f0000000f00U);
     EXPECT_EQ(wave.instructions[2].time, 1900U);
     EXPECT_EQ(truth->waves[1].end, 0U);
+    ASSERT_EQ(truth->samplings.size(), 1U);
+    EXPECT_EQ(truth->samplings[0].se, 5);
+    EXPECT_EQ(truth->samplings[0].time, 900U);
+    EXPECT_EQ(truth->samplings[0].period, 32U);
+    EXPECT_EQ(truth->samplings[0].cu_mask, 0xFFFEU);
+    EXPECT_EQ(truth->samplings[0].counters[1], 0x0300001AU);
+    EXPECT_EQ(truth->samplings[0].counters[7], 1U);
+    ASSERT_EQ(truth->samples.size(), 1U);
+    EXPECT_EQ(truth->samples[0].se, 5);
+    EXPECT_EQ(truth->samples[0].cu, 13);
+    EXPECT_EQ(truth->samples[0].bank, 1);
+    EXPECT_EQ(truth->samples[0].latched, 1440U);
+    EXPECT_EQ(truth->samples[0].counters, (std::array<std::uint16_t, 4>{1, 0, 8191, 2}));
     ASSERT_EQ(truth->trace_events.size(), 2U);
     EXPECT_EQ(truth->trace_events[1].kind, TruthTraceEvent::Kind::kDrop);
     EXPECT_EQ(truth->trace_events[1].count, 17U);

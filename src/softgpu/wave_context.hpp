@@ -54,6 +54,7 @@ struct Dispatch {
     std::uint64_t live_groups = 0;
     std::vector<std::uint32_t> placed_in_engine; ///< work-groups so far, of each shader engine
     bool killed = false;
+    bool counted = false; ///< its queue had performance counters enabled at the launch
 
     std::uint32_t waves_per_group() const { return (group[0] * group[1] * group[2] + 63) / 64; }
     bool launched() const { return next_group == workgroups; }

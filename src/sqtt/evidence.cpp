@@ -116,6 +116,7 @@ bool model_writes(Generation generation, TokenType type) noexcept {
     case TokenType::kShaderData:
     case TokenType::kIssue:
     case TokenType::kRegCs:
+    case TokenType::kPerf:
         return true;
     default:
         return false;
