@@ -171,6 +171,14 @@ void add_trace_options(Command& command, RecordOptions& record) {
     command.flag("--stream-engines", record.stream_engines,
                  "several buffers: all engines of --se at once (silicon has not confirmed it)");
     command.flag("--no-detail", record.no_detail, "waves only, no instructions");
+    command.option(
+        "--perf-counter", record.perf_counters,
+        "gfx9: sample a performance counter of the SQ on every CU, by name or number, e.g. "
+        "SQ_WAVES or SQ_INSTS_VALU:0x3 (mask of SIMDs); a list, up to 8",
+        "NAME,...");
+    add("--perf-period", record.perf_period, "N",
+        "time between samples, relative, 1..32 (default 10)");
+    add("--perf-exclude", record.perf_exclude, "MASK", "CUs that are not sampled, bit i = CU i");
 }
 
 } // namespace

@@ -108,6 +108,15 @@ std::vector<Event> collect_events(const decode::BlobRecords& records) {
             {data.time,
              "shader-data",
              {{"value", data.value}, {"cu", data.cu}, {"simd", data.simd}, {"slot", data.slot}}});
+    for (const decode::PerfRecord& sample : records.perf)
+        events.push_back({sample.time,
+                          "counters",
+                          {{"cu", sample.cu},
+                           {"bank", sample.bank},
+                           {"c0", sample.counters[0]},
+                           {"c1", sample.counters[1]},
+                           {"c2", sample.counters[2]},
+                           {"c3", sample.counters[3]}}});
     collect_code_objects(records, events);
     for (std::size_t i = 0; i < events.size(); ++i)
         events[i].order = i;

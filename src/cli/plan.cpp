@@ -4,6 +4,8 @@
 
 #include "base/units.hpp"
 #include "cli/words.hpp"
+#include "pm4/perf_counters.hpp"
+#include "softgpu/perf_unit.hpp"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -85,6 +87,68 @@ Result<std::vector<std::uint32_t>> buffers_option(const std::string& text) {
     return counts;
 }
 
+/// One of "SQ_WAVES", "SQ_WAVES:0x3", "26:1".
+Result<capture::PerfCounterParam> counter_option(std::string_view text, const ChipShape& chip) {
+    constexpr const char* kOption = "--perf-counter";
+    const std::string& gfx = chip.topology.gfx;
+    if (capture::names_one_simd(chip.topology))
+        return Error{ErrorCode::kInvalidArgument, "the trace of " + gfx + " has no counters",
+                     kOption, "gfx90a, gfx942 and gfx950 have them"};
+    capture::PerfCounterParam counter;
+    const std::size_t colon = text.find(':');
+    const std::string name(text.substr(0, colon));
+    if (colon != std::string_view::npos) {
+        WAVETAP_TRY(counter.simd_mask,
+                    number_option(std::string(text.substr(colon + 1)), kOption, 1, 0xf));
+    }
+    const bool digits = !name.empty() && name.front() >= '0' && name.front() <= '9';
+    if (digits) {
+        WAVETAP_TRY(counter.id, number_option(name, kOption, 1, 0x1ff));
+    } else {
+        counter.id = pm4::counter_id(gfx, name).value_or(0);
+    }
+    const std::string_view known = pm4::counter_name(gfx, static_cast<std::uint32_t>(counter.id));
+    if (known.empty())
+        return Error{ErrorCode::kInvalidArgument, gfx + " has no SQ counter '" + name + "'",
+                     kOption, "names are those of rocprofv3, e.g. SQ_WAVES or SQ_INSTS_VALU:0x3"};
+    if (chip.modelled && !softgpu::models_counter(known))
+        return Error{ErrorCode::kUnsupported,
+                     "the software GPU does not count " + std::string(known), kOption,
+                     "docs/hardware.md has those that it counts"};
+    return counter;
+}
+
+Result<void> counter_options(const RecordOptions& options, const ChipShape& chip,
+                             PlannedContext& context) {
+    constexpr std::uint64_t kUsualPeriod = 10;
+    for (const std::string_view part : split(options.perf_counters, ',')) {
+        WAVETAP_TRY(const auto counter, counter_option(part, chip));
+        context.perf_counters.push_back(counter);
+    }
+    if (context.perf_counters.empty()) {
+        if (options.perf_period.empty() && options.perf_exclude.empty()) return {};
+        return Error{ErrorCode::kInvalidArgument, "there is no counter to sample",
+                     options.perf_period.empty() ? "--perf-exclude" : "--perf-period",
+                     "add --perf-counter SQ_WAVES"};
+    }
+    context.perf_period = kUsualPeriod;
+    if (!options.perf_period.empty()) {
+        WAVETAP_TRY(context.perf_period,
+                    number_option(options.perf_period, "--perf-period", 1, 32));
+    }
+    if (!options.perf_exclude.empty()) {
+        WAVETAP_TRY(context.perf_exclude_mask,
+                    number_option(options.perf_exclude, "--perf-exclude", 0, 0xffffffff));
+    }
+    constexpr std::size_t kMost = pm4::kMaxTraceCounters;
+    if (context.perf_counters.size() > kMost)
+        return Error{ErrorCode::kInvalidArgument,
+                     fmt::format("{} counters, at most {} fit into a trace",
+                                 context.perf_counters.size(), kMost),
+                     "--perf-counter", ""};
+    return {};
+}
+
 struct Sweep {
     bool se = false, cu = false, simd = false;
     bool any() const { return se || cu || simd; }
@@ -158,6 +222,10 @@ Result<void> check(const PlannedContext& context, const ChipShape& chip) {
     params.detail = context.detail ? 1 : 0;
     params.several_engines = context.several_engines ? 1 : 0;
     params.stream_rate = context.stream_rate;
+    params.perf_counter_count = context.perf_counters.size();
+    std::ranges::copy(context.perf_counters, params.perf_counters.begin());
+    params.perf_period = context.perf_period;
+    params.perf_exclude_mask = context.perf_exclude_mask;
     const auto valid = capture::ValidatedParams::create(params, chip.topology);
     if (!valid) return at_option(valid.error(), fmt::format("context {}", context.id).c_str());
     if (!exists(chip, context.se_mask, context.cu))
@@ -186,6 +254,7 @@ Result<PlannedContext> base_context(const RecordOptions& options, const ChipShap
     }
     context.detail = !options.no_detail;
     context.serialize_all = options.serialize_all;
+    WAVETAP_CHECK_OK(counter_options(options, chip, context));
     return context;
 }
 
@@ -258,6 +327,13 @@ ordered_json context_json(const Plan& plan, const PlannedContext& context) {
         json["several_engines"] = context.several_engines;
         json["stream_rate"] = context.stream_rate;
     }
+    if (!context.perf_counters.empty()) {
+        json["perf_counters"] = ordered_json::array();
+        for (const capture::PerfCounterParam& counter : context.perf_counters)
+            json["perf_counters"].push_back({{"id", counter.id}, {"simd_mask", counter.simd_mask}});
+        json["perf_period"] = context.perf_period;
+        json["perf_exclude_mask"] = context.perf_exclude_mask;
+    }
     if (context.handler_slowness != 0) json["handler_slowness"] = context.handler_slowness;
     if (context.hub_stall != 0) json["hub_stall"] = context.hub_stall;
     return json;
@@ -326,6 +402,16 @@ std::string tool_config(const Plan& plan, const std::string& dir) {
     return config.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
+namespace {
+
+std::string counters_text(const PlannedContext& context) {
+    if (context.perf_counters.empty()) return "";
+    return fmt::format("  {} with period {}", count_of(context.perf_counters.size(), "counter"),
+                       context.perf_period);
+}
+
+} // namespace
+
 std::string plan_text(const Plan& plan, const ChipShape& chip) {
     constexpr std::size_t kMostLines = 64;
     const bool several = chip.agents > 1;
@@ -338,11 +424,12 @@ std::string plan_text(const Plan& plan, const ChipShape& chip) {
                         several ? "  agent" : "", "engines", "CU", "SIMDs", "buffer", "buffers");
     for (std::size_t i = 0; i < std::min(plan.contexts.size(), kMostLines); ++i) {
         const PlannedContext& context = plan.contexts[i];
-        text += fmt::format("{:>8}{} {:>8} {:>4} {:>6} {:>10} {:>8}{}\n", context.id,
-                            several ? fmt::format("{:>7}", context.agent) : "",
-                            format_hex(context.se_mask), context.cu, bits_text(context.simd_mask),
-                            format_size(context.buffer_bytes), context.buffers,
-                            context.detail ? "" : "  no detail");
+        text +=
+            fmt::format("{:>8}{} {:>8} {:>4} {:>6} {:>10} {:>8}{}\n", context.id,
+                        several ? fmt::format("{:>7}", context.agent) : "",
+                        format_hex(context.se_mask), context.cu, bits_text(context.simd_mask),
+                        format_size(context.buffer_bytes), context.buffers,
+                        (context.detail ? std::string() : "  no detail") + counters_text(context));
     }
     if (plan.contexts.size() > kMostLines)
         text += fmt::format("{:>8} {} more\n", "…", plan.contexts.size() - kMostLines);

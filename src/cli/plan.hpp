@@ -21,6 +21,8 @@ struct RecordOptions {
     std::string kernel, kernel_exclude;
     std::string stream_rate, packets;
     bool no_detail = false, every_launch = false, serialize_all = false;
+    std::string perf_counters; ///< list of NAME|ID[:SIMDMASK]
+    std::string perf_period, perf_exclude;
     bool stream_engines = false; ///< several engines at once with several buffers
 };
 
@@ -46,6 +48,8 @@ struct PlannedContext {
     std::uint64_t handler_slowness = 0, hub_stall = 0; ///< percent, see tool-config.md
     bool detail = true;
     bool serialize_all = false; ///< dispatch mode
+    std::vector<capture::PerfCounterParam> perf_counters;
+    std::uint64_t perf_period = 0, perf_exclude_mask = 0; ///< with counters
 };
 
 struct Plan {

@@ -219,6 +219,53 @@ TEST(PlanTest, ToolConfig_HasTheAgreedKeys) {
                                     R"("mode":"dispatch"})"));
 }
 
+TEST(PlanTest, Counters_ByNameAndNumber) {
+    RecordOptions options;
+    options.perf_counters = "SQ_WAVES,SQ_INSTS_VALU:0x3,25:8";
+    EXPECT_EQ(plan_of(options).contexts[0].perf_period, 10u);
+    options.perf_period = "32";
+    options.perf_exclude = "0xfffd";
+    const auto config = nlohmann::json::parse(tool_config(plan_of(options), "/t"));
+    EXPECT_EQ(config["contexts"][0]["perf_counters"],
+              nlohmann::json::parse(R"([{"id":4,"simd_mask":15},{"id":26,"simd_mask":3},)"
+                                    R"({"id":25,"simd_mask":8}])"));
+    EXPECT_EQ(config["contexts"][0]["perf_period"], 32);
+    EXPECT_EQ(config["contexts"][0]["perf_exclude_mask"], 0xfffd);
+}
+
+TEST(PlanTest, Counters_WhatIsWrongIsNamed) {
+    const struct {
+        const char *counters, *period, *exclude, *where, *words;
+    } rows[] = {
+        {"SQ_NONE", "", "", "--perf-counter", "gfx90a has no SQ counter 'SQ_NONE'"},
+        {"189", "", "", "--perf-counter", "gfx90a has no SQ counter '189'"},
+        {"4294967300", "", "", "--perf-counter", "outside"},
+        {"SQ_IFETCH", "", "", "--perf-counter", "the software GPU does not count SQ_IFETCH"},
+        {"SQ_WAVES:0", "", "", "--perf-counter", "outside"},
+        {"SQ_WAVES:0x10f", "", "", "--perf-counter", "outside"},
+        {"4,4,4,4,4,4,4,4,4", "", "", "--perf-counter", "9 counters"},
+        {"SQ_WAVES", "0", "", "--perf-period", "outside"},
+        {"SQ_WAVES", "33", "", "--perf-period", "outside"},
+        {"SQ_WAVES", "", "0x100000000", "--perf-exclude", "outside"},
+        {"", "3", "", "--perf-period", "no counter"},
+        {"", "", "1", "--perf-exclude", "no counter"},
+    };
+    for (const auto& row : rows) {
+        RecordOptions options;
+        options.perf_counters = row.counters;
+        options.perf_period = row.period;
+        options.perf_exclude = row.exclude;
+        const Error error = refusal_of(options);
+        EXPECT_EQ(error.where, row.where) << to_string(error);
+        EXPECT_NE(error.message.find(row.words), std::string::npos) << to_string(error);
+    }
+    ChipShape chip = gfx90a();
+    chip.topology.gfx = "gfx1100";
+    RecordOptions options;
+    options.perf_counters = "SQ_WAVES";
+    EXPECT_EQ(make_plan(options, chip).error().message, "the trace of gfx1100 has no counters");
+}
+
 TEST(PlanTest, DispatchMode_ReachesContextsAndTool) {
     RecordOptions options;
     options.mode = "dispatch";

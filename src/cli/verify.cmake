@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 
 # The logic of `wavetap verify` (src/cli/verify.hpp).
-wavetap_library(verify SOURCES verify.cpp verify_folder.cpp verify_match.cpp verify_print.cpp
+wavetap_library(verify SOURCES verify.cpp verify_folder.cpp verify_match.cpp verify_print.cpp verify_samples.cpp
                 LINKS wavetap_store wavetap_decode wavetap_code wavetap_softgpu_truth wavetap_base
                 PRIVATE_LINKS nlohmann_json::nlohmann_json)
 

@@ -6,9 +6,11 @@
 #include "cli/verify_match.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace wavetap::cli {
@@ -73,6 +75,7 @@ class ProcessVerifier {
                                               std::uint32_t se, const Segment& segment);
     void count_target_waves(Agent& agent, VerifyContext& context, const Window& window) const;
     void judge(Agent& agent);
+    static void judge_samples(VerifyContext& context);
     void report_unrequested(const Agent& agent);
 
     const store::ProcessTrace& process_;
@@ -275,6 +278,7 @@ void ProcessVerifier::judge(Agent& agent) {
         VerifyContext& context = report_.contexts[i];
         if (context.context.agent != agent.index) continue;
         if (context.runs == 0) count_target_waves(agent, context, Window{});
+        judge_samples(context);
         const bool nothing = context.waves.expected == 0 ||
                              (context.context.detail && context.instructions.expected == 0);
         if (!nothing || context.waves_on_target == 0) continue;
@@ -284,6 +288,20 @@ void ProcessVerifier::judge(Agent& agent) {
                                ", although " + std::to_string(context.waves_on_target) +
                                " waves ran on its target");
     }
+}
+
+void ProcessVerifier::judge_samples(VerifyContext& context) {
+    static constexpr std::string_view kMovedByEveryWave[] = {
+        "SQ_WAVES",          "SQ_ITEMS",       "SQ_INSTS",          "SQ_BUSY_CYCLES",
+        "SQ_BUSY_CU_CYCLES", "SQ_WAVE_CYCLES", "SQ_ACTIVE_INST_ANY"};
+    const bool moved = std::ranges::any_of(context.context.perf_counters, [](const auto& counter) {
+        return counter.simd_mask == 0xf &&
+               std::ranges::find(kMovedByEveryWave, counter.name) != std::end(kMovedByEveryWave);
+    });
+    if (!moved || context.samples.expected != 0 || context.waves_sampled == 0) return;
+    context.vacuous = true;
+    add_fault(context, "no counter sample was expected of the trace, although " +
+                           std::to_string(context.waves_sampled) + " waves ran where it samples");
 }
 
 void ProcessVerifier::report_unrequested(const Agent& agent) {
@@ -345,6 +363,7 @@ VerifyTally VerifyReport::total() const {
     for (const VerifyContext& context : contexts) {
         sum += context.waves;
         sum += context.instructions;
+        sum += context.samples;
     }
     return sum;
 }

@@ -54,16 +54,23 @@ struct VerifyContext {
     std::uint64_t runs = 0;
     VerifyTally waves;        ///< of the whole engines
     VerifyTally instructions; ///< of waves on the target CU and SIMDs
+    VerifyTally samples;      ///< of performance counters, each with its four values
     VerifyApart apart;
     /// Waves with known code that ran on the target while nothing else was traced: what an expected
     /// count of 0 is measured by.
     std::uint64_t waves_on_target = 0;
-    bool vacuous = false;            ///< nothing was expected although waves ran on the target
+    /// Waves on sampled CUs that ran long enough before the end for a sample.
+    std::uint64_t waves_sampled = 0;
+    /// Nothing was expected although waves ran on the target, or no sample although counters that
+    /// every wave moves were asked for.
+    bool vacuous = false;
     bool broken = false;             ///< an engine was never armed, or bytes could not be read
     std::vector<std::string> faults; ///< the first kMaxVerifyFaults, worded
     std::uint64_t faults_total = 0;
 
-    bool good() const { return waves.good() && instructions.good() && !vacuous && !broken; }
+    bool good() const {
+        return waves.good() && instructions.good() && samples.good() && !vacuous && !broken;
+    }
 };
 inline constexpr std::size_t kMaxVerifyFaults = 8;
 
@@ -74,7 +81,7 @@ struct VerifyReport {
     std::vector<std::string> faults; ///< that belong to no context
     std::vector<std::string> notes;
 
-    /// Waves and instructions of all contexts.
+    /// Waves, instructions and samples of all contexts.
     VerifyTally total() const;
     std::uint64_t expected() const { return total().expected; }
     /// Missing, differing and extra records and engines; at most expected(), since an extra record

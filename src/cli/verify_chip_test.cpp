@@ -3,12 +3,14 @@
 #include "cli/verify.hpp"
 #include "code/code_object.hpp"
 #include "pm4/packets.hpp"
+#include "pm4/perf_counters.hpp"
 #include "pm4/thread_trace.hpp"
 #include "softgpu/chip_for_test.hpp"
 #include "tests/support/temp_folder.hpp"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -48,6 +50,25 @@ class Bench {
     softgpu::Rig& rig() { return *rig_; }
     store::ProcessTrace& process() { return process_; }
 
+    /// Samples waves, issued instructions, vector ALU instructions of SIMD 1, busy CUs and wave quads.
+    std::uint32_t add_counting_context(std::uint64_t se_mask, std::uint32_t period = 2) {
+        const std::uint32_t id = add_context(se_mask, 1, 0xF);
+        store::ContextInfo& context = process_.contexts[id];
+        context.perf_counters = {{"SQ_WAVES", 4, 0xF},
+                                 {"SQ_INSTS", 25, 0xF},
+                                 {"SQ_INSTS_VALU", 26, 0x2},
+                                 {"SQ_BUSY_CU_CYCLES", 13, 0xF},
+                                 {"SQ_WAVE_CYCLES", 74, 0xF}};
+        context.perf_period = period;
+        return id;
+    }
+    /// What a profiler puts into the application's queue before its first dispatch.
+    void enable_counters() {
+        const std::uint64_t done = rig_->add_signal();
+        rig_->commands(app_, pm4::build_counter_enable(topology()).value(), done, true);
+        finish(done);
+    }
+
     std::uint32_t add_context(std::uint64_t se_mask, std::uint32_t cu, std::uint32_t simd_mask,
                               bool detail = true, std::uint64_t bytes = kOutputBytes) {
         const auto id = static_cast<std::uint32_t>(process_.contexts.size());
@@ -82,7 +103,7 @@ class Bench {
     }
 
     /// Ends the chip and verifies what it left.
-    VerifyReport verify();
+    VerifyReport verify(std::optional<softgpu::Truth>* keep = nullptr);
 
   private:
     struct Traced {
@@ -136,6 +157,10 @@ std::uint64_t Bench::start(std::uint32_t context, const Patch& patch) {
     traced.config.simd_mask = info.simd_mask;
     traced.config.detail = info.detail;
     traced.config.buffer_bytes = info.buffer_bytes;
+    for (const store::PerfCounterInfo& counter : info.perf_counters)
+        traced.config.counters.push_back({counter.id, counter.simd_mask});
+    if (!info.perf_counters.empty()) traced.config.counter_rate = info.perf_period - 1;
+    traced.config.counter_cu_mask = ~info.perf_exclude_mask;
     traced.memory.output_va = kOutput + runs_.size() * kOutputBytes;
     traced.memory.control_va =
         rig_->allocate(pm4::control_bytes(topology(), traced.config.dialect), 256);
@@ -178,7 +203,7 @@ std::vector<std::byte> Bench::read_back(const Traced& run, std::uint32_t se) {
     return bytes;
 }
 
-VerifyReport Bench::verify() {
+VerifyReport Bench::verify(std::optional<softgpu::Truth>* keep) {
     EXPECT_TRUE(rig_->host.messages.empty())
         << (rig_->host.messages.empty() ? "" : rig_->host.messages[0]);
     for (std::uint32_t run = 0; run < runs_.size(); ++run) {
@@ -207,6 +232,7 @@ VerifyReport Bench::verify() {
     };
     VerifyReport report;
     verify_process(process_, truth, sources, report);
+    if (keep != nullptr) *keep = truth;
     return report;
 }
 
@@ -270,6 +296,67 @@ TEST(VerifyChipTest, BufferTooSmall_WhatFitsMatchesTheRestIsCountedApart) {
     EXPECT_GT(context.instructions.matched, 100U);
 }
 
+TEST(VerifyChipTest, Counters_EverySampleMatches) {
+    Bench bench;
+    bench.add_counting_context(0x3);
+    bench.add_counting_context(0x1, 32);
+    bench.add_counting_context(0x1);
+    bench.process().contexts[2].perf_exclude_mask = 0xFFFD;
+    bench.add_context(0x1, 0, 0xF);
+    bench.enable_counters();
+    for (int round = 0; round < 2; ++round)
+        for (std::uint32_t context = 0; context < 4; ++context)
+            bench.traced(context);
+    const VerifyReport report = bench.verify();
+    EXPECT_TRUE(report.good()) << verify_text(report);
+    for (std::size_t i = 0; i < 3; ++i)
+        EXPECT_GT(report.contexts[i].samples.matched, 4U) << i;
+    EXPECT_GT(report.contexts[0].samples.matched, 3 * report.contexts[1].samples.matched);
+    EXPECT_EQ(report.contexts[3].samples.expected, 0U);
+}
+
+// The samples' sums against what the truth log says of the waves, which is written elsewhere.
+TEST(VerifyChipTest, Counters_SumsAreThoseOfTheWaves) {
+    Bench bench;
+    bench.add_counting_context(0x3, 1);
+    bench.enable_counters();
+    bench.finish(bench.start(0));
+    bench.finish(bench.launch("work", 8));
+    bench.finish(bench.launch("spin", 4, 20));
+    for (int i = 0; i < 4; ++i) // until the last counts are sampled
+        bench.rig().chip->step(100);
+    bench.finish(bench.stop());
+    std::optional<softgpu::Truth> truth;
+    EXPECT_TRUE(bench.verify(&truth).good());
+    std::map<std::pair<unsigned, unsigned>, std::array<std::uint64_t, 8>> counted, expected;
+    for (const softgpu::TruthSample& sample : truth->samples)
+        for (std::size_t i = 0; i < 4; ++i)
+            counted[{sample.se, sample.cu}][sample.bank * std::size_t{4} + i] += sample.counters[i];
+    for (const softgpu::TruthWave& wave : truth->waves) {
+        auto& sums = expected[{wave.se, wave.cu}];
+        ++sums[0];
+        sums[4] += (wave.end - wave.start) / 4;
+    }
+    ASSERT_FALSE(expected.empty());
+    for (const auto& [place, sums] : expected) {
+        EXPECT_EQ(counted[place][0], sums[0]) << "waves of CU " << place.second;
+        EXPECT_EQ(counted[place][4], sums[4]) << "wave quads of CU " << place.second;
+        EXPECT_GT(counted[place][1], counted[place][2]);
+        EXPECT_GT(counted[place][2], 0U);
+        EXPECT_LE(counted[place][3], sums[4]);
+    }
+}
+
+TEST(VerifyChipTest, Counters_OfAQueueThatDoesNotCount_AreMissed) {
+    Bench bench;
+    bench.add_counting_context(0x3);
+    bench.traced(0); // the start stream enables the hub's queue only
+    const VerifyReport report = bench.verify();
+    EXPECT_FALSE(report.good());
+    EXPECT_NE(verify_text(report).find("no counter sample was expected"), std::string::npos)
+        << verify_text(report);
+}
+
 /// The body of the n-th write of an uconfig register.
 std::uint32_t& written(std::vector<std::uint32_t>& words, std::uint32_t reg, int n) {
     for (std::size_t i = 0; i + 2 < words.size(); ++i)
@@ -300,6 +387,42 @@ TEST_P(WrongWordTest, VerifyFails) {
     EXPECT_NE(report.failed(), 0U) << text;
     EXPECT_NE(text.find(GetParam().words), std::string::npos) << text;
 }
+
+class WrongCounterWordTest : public ::testing::TestWithParam<WrongWord> {};
+
+TEST_P(WrongCounterWordTest, VerifyFails) {
+    Bench bench;
+    bench.add_counting_context(0x1);
+    bench.enable_counters();
+    bench.traced(0, GetParam().patch);
+    const VerifyReport report = bench.verify();
+    const std::string text = verify_text(report);
+    EXPECT_FALSE(report.good()) << text;
+    EXPECT_NE(text.find(GetParam().words), std::string::npos) << text;
+}
+
+const std::vector<WrongWord>& wrong_counter_words() {
+    using pm4::gfx9::Register;
+    constexpr std::uint32_t kThird = Register::kSqPerfcounter0Select + 2;
+    static const std::vector<WrongWord> rows = {
+        {"counter", [](auto& w) { written(w, Register::kSqPerfcounter0Select, 0) ^= 2; },
+         "other counters than were asked for"},
+        {"simds", [](auto& w) { written(w, kThird, 0) ^= 1U << 24; },
+         "other counters than were asked for"},
+        {"rate", [](auto& w) { written(w, Register::kSqPerfcounterCtrl, 0) ^= 0x100; },
+         "other counters than were asked for"},
+        {"cus", [](auto& w) { written(w, Register::kSqThreadTracePerfMask, 0) ^= 1; },
+         "other counters than were asked for"},
+        {"off", [](auto& w) { written(w, Register::kCpPerfmonCntl, 1) = 0; }, "0 times, not once"},
+        {"tokens_off",
+         [](auto& w) { written(w, Register::kSqThreadTraceTokenMask, 0) &= ~0x4000U; },
+         "0 times, not once"},
+    };
+    return rows;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, WrongCounterWordTest, ::testing::ValuesIn(wrong_counter_words()),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 const std::vector<WrongWord>& wrong_words() {
     using pm4::gfx9::Register;

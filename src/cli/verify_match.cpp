@@ -75,6 +75,7 @@ class Comparison {
     void run();
 
   private:
+    void count_sampled(const TruthWave& wave);
     void load_traced();
     void match_exact();
     void match_moved();
@@ -106,6 +107,17 @@ class Comparison {
     std::uint64_t base_ = 0;
     bool gfx9_ = true;
 };
+
+// Waves that counters cannot have missed: a sample of their CU was taken behind their start.
+void Comparison::count_sampled(const TruthWave& wave) {
+    constexpr std::uint64_t kMostCus = 16;
+    const store::ContextInfo& asked = context_.context;
+    const std::uint64_t longest = (1 + kMostCus) * 8 * asked.perf_period + 4 * kMostCus;
+    const bool excluded = (asked.perf_exclude_mask >> (wave.cu & 31) & 1) != 0;
+    if (asked.perf_counters.empty() || excluded) return;
+    if (wave.start + longest < std::min(interval_.disarm, interval_.first_drop))
+        ++context_.waves_sampled;
+}
 
 void Comparison::load_traced() {
     const decode::BlobRecords* records = stretch_.records;
@@ -336,6 +348,7 @@ void Comparison::run() {
             continue;
         case WaveClass::kClosed:
             closed_.push_back(wave);
+            count_sampled(*wave);
             if (!stretch_.code.covers(wave->entry_pc))
                 ++context_.apart.without_code;
             else if (!knows_entry(*wave))
@@ -378,6 +391,8 @@ bool CodeRanges::covers(std::uint64_t address) const {
 void TruthIndex::grow(std::uint32_t se) {
     if (waves_.size() > se) return;
     waves_.resize(se + std::size_t{1});
+    samplings_.resize(se + std::size_t{1});
+    samples_.resize(se + std::size_t{1});
     intervals_.resize(se + std::size_t{1});
 }
 
@@ -388,6 +403,16 @@ TruthIndex::TruthIndex(const softgpu::Truth& truth, std::uint32_t agent) {
         if (wave.agent != agent) continue;
         grow(wave.se);
         waves_[wave.se].push_back(&wave);
+    }
+    for (const softgpu::TruthSampling& sampling : truth.samplings) {
+        if (sampling.agent != agent) continue;
+        grow(sampling.se);
+        samplings_[sampling.se].push_back(&sampling);
+    }
+    for (const softgpu::TruthSample& sample : truth.samples) {
+        if (sample.agent != agent) continue;
+        grow(sample.se);
+        samples_[sample.se].push_back(&sample);
     }
     for (const softgpu::TruthTraceEvent& event : truth.trace_events) {
         if (event.agent != agent) continue;
@@ -439,6 +464,20 @@ std::span<const TruthWave* const> TruthIndex::waves(std::uint32_t se, std::uint6
     return first < last ? all.subspan(first, last - first) : std::span<const TruthWave* const>();
 }
 
+std::vector<const softgpu::TruthSampling*>
+TruthIndex::samplings(std::uint32_t se, std::uint64_t begin, std::uint64_t end) const {
+    std::vector<const softgpu::TruthSampling*> found;
+    if (se >= samplings_.size()) return found;
+    for (const softgpu::TruthSampling* sampling : samplings_[se])
+        if (sampling->time >= begin && sampling->time < end) found.push_back(sampling);
+    return found;
+}
+
+std::span<const softgpu::TruthSample* const> TruthIndex::samples(std::uint32_t se) const {
+    if (se >= samples_.size()) return {};
+    return samples_[se];
+}
+
 std::uint64_t TruthIndex::dispatch_time(const TruthWave& wave) const {
     const auto found = dispatch_times_.find(wave.dispatch);
     return found == dispatch_times_.end() ? wave.start : found->second;
@@ -446,6 +485,8 @@ std::uint64_t TruthIndex::dispatch_time(const TruthWave& wave) const {
 
 void StretchComparison::add_to(VerifyContext& context) const {
     Comparison(*this, context).run();
+    compare_sampling(context);
+    compare_samples(context);
 }
 
 bool on_target(const store::ContextInfo& context, std::uint32_t cu, std::uint32_t simd) {

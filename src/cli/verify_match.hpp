@@ -47,6 +47,11 @@ class TruthIndex {
     /// Waves of an engine by start; at least all those that lie in [begin, end) in part.
     std::span<const softgpu::TruthWave* const> waves(std::uint32_t se, std::uint64_t begin,
                                                      std::uint64_t end) const;
+    /// How an engine was set up to sample in [begin, end).
+    std::vector<const softgpu::TruthSampling*> samplings(std::uint32_t se, std::uint64_t begin,
+                                                         std::uint64_t end) const;
+    /// Samples of performance counters of an engine, as the log has them.
+    std::span<const softgpu::TruthSample* const> samples(std::uint32_t se) const;
     /// Clock of the wave's dispatch; its start if the log does not know.
     std::uint64_t dispatch_time(const softgpu::TruthWave& wave) const;
 
@@ -54,6 +59,8 @@ class TruthIndex {
     void grow(std::uint32_t se);
     std::vector<std::vector<ArmedInterval>> intervals_;
     std::vector<std::vector<const softgpu::TruthWave*>> waves_;
+    std::vector<std::vector<const softgpu::TruthSampling*>> samplings_;
+    std::vector<std::vector<const softgpu::TruthSample*>> samples_;
     /// Latest end of the waves up to here, as waves_.
     std::vector<std::vector<std::uint64_t>> latest_end_;
     std::unordered_map<std::uint64_t, std::uint64_t> dispatch_times_;
@@ -69,6 +76,10 @@ struct StretchComparison {
     const decode::BlobRecords* records = nullptr;
 
     void add_to(VerifyContext& context) const;
+
+  private:
+    void compare_sampling(VerifyContext& context) const;
+    void compare_samples(VerifyContext& context) const;
 };
 
 bool on_target(const store::ContextInfo& context, std::uint32_t cu, std::uint32_t simd);

@@ -54,6 +54,8 @@ std::string context_text(const VerifyContext& context, bool many_processes) {
             (context.good() ? "good" : "FAILED") + "\n";
     text += "  waves         " + tally_text(context.waves) + "\n";
     if (info.detail) text += "  instructions  " + tally_text(context.instructions) + "\n";
+    if (!info.perf_counters.empty())
+        text += "  counters      " + tally_text(context.samples) + "\n";
     const std::string apart = apart_text(context.apart);
     if (!apart.empty()) text += "  not compared  waves: " + apart + "\n";
     for (const std::string& fault : context.faults)
@@ -87,6 +89,7 @@ Json context_json(const VerifyContext& context) {
             {"good", context.good()},
             {"waves", tally_json(context.waves)},
             {"instructions", tally_json(context.instructions)},
+            {"samples", tally_json(context.samples)},
             {"not_compared",
              {{"open_at_start", context.apart.open_at_start},
               {"open_at_end", context.apart.open_at_end},
@@ -127,7 +130,7 @@ std::string verify_text(const VerifyReport& report) {
                           [](const VerifyContext& context) { return context.good(); });
         text += "contexts: " + std::to_string(good) + " good, " +
                 std::to_string(report.contexts.size() - static_cast<std::size_t>(good)) +
-                " failed; waves and instructions: " + tally_text(report.total()) + "\n";
+                " failed; waves, instructions and samples: " + tally_text(report.total()) + "\n";
     }
     text += std::to_string(report.passed()) + " passed, " + std::to_string(report.failed()) +
             " failed\n";

@@ -75,10 +75,13 @@ class RunFolder {
         for (auto& [se, samples] : realtime_)
             realtime[se] = std::move(samples);
         WAVETAP_CHECK_OK(write("realtime.json", realtime));
+        json counters = json::array();
+        for (const std::string& name : counters_)
+            counters.push_back(name);
         json names = {{"wave_filenames", waves_.empty() ? json::object() : json(waves_)},
                       {"gfxip", gfx_},
                       {"gfxv", gfx_ <= 9 ? "vega" : "navi"},
-                      {"counter_names", json::array()},
+                      {"counter_names", std::move(counters)},
                       {"global_begin_time", 0},
                       {"version", "3.0.0"}};
         if (!other_simd_.empty()) names["other_simd_filenames"] = other_simd_;
@@ -193,6 +196,10 @@ class RunFolder {
 
     Result<void> add_counters(const std::string& se, const Blob& blob) {
         if (blob.records.perf.empty()) return {};
+        // One list for all engines: that of the first context that samples.
+        if (counters_.empty() && blob.context != nullptr)
+            for (const store::PerfCounterInfo& counter : blob.context->perf_counters)
+                counters_.push_back(counter.name);
         json rows = json::array();
         for (const decode::PerfRecord& each : blob.records.perf)
             rows.push_back({each.time, each.counters[0], each.counters[1], each.counters[2],
@@ -268,6 +275,7 @@ class RunFolder {
     std::map<CodePlace, std::uint32_t> lines_;
     std::map<std::string, std::uint32_t> kernels_;
     std::map<std::string, std::vector<json>> occupancy_, realtime_, other_simd_, shader_data_;
+    std::vector<std::string> counters_; ///< names, in the order of the samples
     std::map<std::string, std::map<std::string, std::map<std::string, std::map<std::string, json>>>>
         waves_; ///< engine, SIMD, slot, number
 };

@@ -39,6 +39,7 @@ struct QueueNote {
     std::uint64_t queue_id = 0; ///< counts from 1, never reused
     std::uint64_t value = 0;    ///< the hooks' own
     bool room = false;          ///< at the moment: packets may be put behind the dispatch
+    bool counting = false;      ///< the hooks' own: it has run make_counter_enable()'s stream
 };
 
 /// Decides what goes around kernel dispatches. Called in the application's thread or ROCr's
@@ -61,7 +62,7 @@ class DispatchHooks {
     /// `queue.room`, behind it; then the dispatch gets the barrier bit.
     virtual void before_dispatch(std::uint32_t agent, QueueNote& queue, std::uint64_t kernel_object,
                                  std::vector<Packet>& front, std::vector<Packet>& back) = 0;
-    static constexpr std::size_t kFrontPackets = 3, kBackPackets = 2;
+    static constexpr std::size_t kFrontPackets = 4, kBackPackets = 2;
     /// After the queue is gone: packets of it that had not run never will.
     virtual void queue_destroyed(std::uint32_t agent, const QueueNote& queue) = 0;
 };

@@ -161,6 +161,25 @@ Result<void> read_agent(const json& line, ProcessTrace& trace) {
     return {};
 }
 
+Result<void> read_perf_counters(const json& line, ContextInfo& context) {
+    if (!line.contains("perf_counters")) return {};
+    if (!line["perf_counters"].is_array()) return corrupt("field 'perf_counters' is not a list");
+    for (const json& item : line["perf_counters"]) {
+        if (!item.is_object()) return corrupt("field 'perf_counters' is not a list of objects");
+        PerfCounterInfo counter;
+        Fields fields(item);
+        fields.text("name", counter.name);
+        fields.number("id", counter.id);
+        fields.number("simd_mask", counter.simd_mask);
+        WAVETAP_CHECK_OK(fields.result());
+        context.perf_counters.push_back(std::move(counter));
+    }
+    Fields fields(line);
+    fields.number("perf_period", context.perf_period);
+    fields.number("perf_exclude_mask", context.perf_exclude_mask);
+    return fields.result();
+}
+
 Result<void> read_context(const json& line, ProcessTrace& trace) {
     ContextInfo context;
     Fields fields(line);
@@ -175,6 +194,7 @@ Result<void> read_context(const json& line, ProcessTrace& trace) {
     fields.word("mode", context.mode, {"device", "dispatch"});
     if (line.contains("serialize_all")) fields.flag("serialize_all", context.serialize_all);
     WAVETAP_CHECK_OK(fields.result());
+    WAVETAP_CHECK_OK(read_perf_counters(line, context));
     if (!has_agent(trace, context.agent))
         return corrupt("context " + std::to_string(context.id) + " names agent " +
                        std::to_string(context.agent) + ", which no line before it describes");
@@ -364,17 +384,26 @@ std::string agent_line(const AgentInfo& agent) {
 }
 
 std::string context_line(const ContextInfo& context) {
-    return dump({{"type", "context"},
-                 {"id", context.id},
-                 {"agent", context.agent},
-                 {"se_mask", context.se_mask},
-                 {"cu", context.cu},
-                 {"simd_mask", context.simd_mask},
-                 {"buffer_bytes", context.buffer_bytes},
-                 {"buffers", context.buffers},
-                 {"detail", context.detail},
-                 {"mode", context.mode},
-                 {"serialize_all", context.serialize_all}});
+    ordered_json line = {{"type", "context"},
+                         {"id", context.id},
+                         {"agent", context.agent},
+                         {"se_mask", context.se_mask},
+                         {"cu", context.cu},
+                         {"simd_mask", context.simd_mask},
+                         {"buffer_bytes", context.buffer_bytes},
+                         {"buffers", context.buffers},
+                         {"detail", context.detail},
+                         {"mode", context.mode},
+                         {"serialize_all", context.serialize_all}};
+    if (!context.perf_counters.empty()) {
+        line["perf_counters"] = ordered_json::array();
+        for (const PerfCounterInfo& counter : context.perf_counters)
+            line["perf_counters"].push_back(
+                {{"name", counter.name}, {"id", counter.id}, {"simd_mask", counter.simd_mask}});
+        line["perf_period"] = context.perf_period;
+        line["perf_exclude_mask"] = context.perf_exclude_mask;
+    }
+    return dump(line);
 }
 
 std::string code_object_line(const CodeObjectInfo& object) {

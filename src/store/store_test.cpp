@@ -75,6 +75,9 @@ ContextInfo a_context(std::uint32_t id) {
     context.detail = false;
     context.mode = "dispatch";
     context.serialize_all = true;
+    context.perf_counters = {{"SQ_WAVES", 4, 15}, {"SQ_INSTS", 25, 3}};
+    context.perf_period = 5;
+    context.perf_exclude_mask = 0xfffe;
     return context;
 }
 
@@ -142,6 +145,12 @@ TEST_F(StoreTest, WholeTrace_RoundTrips) {
     EXPECT_FALSE(trace.contexts[0].detail);
     EXPECT_EQ(trace.contexts[0].mode, "dispatch");
     EXPECT_TRUE(trace.contexts[0].serialize_all);
+    ASSERT_EQ(trace.contexts[0].perf_counters.size(), 2u);
+    EXPECT_EQ(trace.contexts[0].perf_counters[1].name, "SQ_INSTS");
+    EXPECT_EQ(trace.contexts[0].perf_counters[1].id, 25u);
+    EXPECT_EQ(trace.contexts[0].perf_counters[1].simd_mask, 3u);
+    EXPECT_EQ(trace.contexts[0].perf_period, 5u);
+    EXPECT_EQ(trace.contexts[0].perf_exclude_mask, 0xfffeu);
     ASSERT_EQ(trace.code_objects.size(), 1u);
     EXPECT_EQ(trace.code_objects[0].load_base, 0x7f00'0000'1000u);
     EXPECT_TRUE(trace.code_objects[0].unloaded);

@@ -36,6 +36,12 @@ struct AgentInfo {
     std::uint32_t compute_units = 0; ///< working ones; 0 = unknown (harvested ones are not counted)
 };
 
+/// A performance counter whose samples are in the traces of a context (gfx9).
+struct PerfCounterInfo {
+    std::string name; ///< "SQ_WAVES"
+    std::uint32_t id = 0, simd_mask = 0xf;
+};
+
 struct ContextInfo {
     std::uint32_t id = 0;
     std::uint32_t agent = 0;
@@ -45,8 +51,12 @@ struct ContextInfo {
     std::uint64_t buffer_bytes = 0;
     std::uint32_t buffers = 1;
     bool detail = true;
-    std::string mode;           ///< "device" or "dispatch"
+    std::string mode{};         ///< "device" or "dispatch"
     bool serialize_all = false; ///< dispatch mode: what was not traced ran alone, too
+    /// In the order of the samples: the first four are bank 0, the others bank 1.
+    std::vector<PerfCounterInfo> perf_counters{};
+    std::uint32_t perf_period = 0;       ///< 1..32 with counters
+    std::uint32_t perf_exclude_mask = 0; ///< bit i: no samples of CU i
 };
 
 struct CodeObjectInfo {

@@ -69,6 +69,22 @@ class Members {
     const std::string& where_;
 };
 
+Result<void> parse_counters(const json& object, const std::string& where,
+                            std::vector<CounterConfig>& to) {
+    const auto list = object.find("perf_counters");
+    if (list == object.end()) return {};
+    if (!list->is_array()) return bad_member(where, "perf_counters", "a list of objects");
+    for (const json& item : *list) {
+        if (!item.is_object()) return bad_member(where, "perf_counters", "a list of objects");
+        CounterConfig counter;
+        const Members members(item, where);
+        WAVETAP_CHECK_OK(members.number("id", counter.id));
+        WAVETAP_CHECK_OK(members.number("simd_mask", counter.simd_mask));
+        to.push_back(counter);
+    }
+    return {};
+}
+
 Result<ContextConfig> parse_context(const json& object, const std::string& where) {
     if (!object.is_object()) return bad_member(where, "contexts", "a list of objects");
     ContextConfig context;
@@ -88,6 +104,9 @@ Result<ContextConfig> parse_context(const json& object, const std::string& where
         return bad_member(where, "handler_slowness or hub_stall", "at most 10000 percent");
     WAVETAP_CHECK_OK(members.boolean("detail", context.detail));
     WAVETAP_CHECK_OK(members.boolean("serialize_all", context.serialize_all));
+    WAVETAP_CHECK_OK(parse_counters(object, where, context.perf_counters));
+    WAVETAP_CHECK_OK(members.number("perf_period", context.perf_period));
+    WAVETAP_CHECK_OK(members.number("perf_exclude_mask", context.perf_exclude_mask));
     WAVETAP_CHECK_OK(members.text("mode", context.mode));
     if (context.mode != "device" && context.mode != "dispatch")
         return Error{ErrorCode::kUnsupported, "mode \"" + context.mode + "\" is not known", where,

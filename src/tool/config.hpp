@@ -10,6 +10,10 @@
 
 namespace wavetap::tool {
 
+struct CounterConfig {
+    std::uint64_t id = 0, simd_mask = 0xf;
+};
+
 struct ContextConfig {
     std::uint32_t id = 0;
     std::uint32_t agent = 0;
@@ -22,7 +26,11 @@ struct ContextConfig {
     std::uint64_t handler_slowness = 0, hub_stall = 0;
     bool detail = true;
     bool serialize_all = false; ///< dispatch mode: what is not traced runs alone, too
+    std::vector<CounterConfig> perf_counters;
+    std::uint64_t perf_period = 0, perf_exclude_mask = 0;
     std::string mode = "device";
+
+    bool samples_counters() const { return !perf_counters.empty() && perf_period != 0; }
 };
 
 /// What the file named by WAVETAP_TOOL_CONFIG says (docs/formats/tool-config.md). A value.

@@ -18,7 +18,8 @@ TEST(ToolConfigTest, EveryMemberArrives) {
         "aqlprofile_library": "/l.so", "timing": "modelled", "deadline_scale": 30,
         "contexts": [{"id": 4, "agent": 1, "se_mask": 3, "cu": 2, "simd_mask": 5,
                       "buffer_bytes": 1048576, "buffers": 1, "detail": false,
-                      "mode": "device"}]})",
+                      "perf_counters": [{"id": 4}, {"id": 26, "simd_mask": 3}],
+                      "perf_period": 7, "perf_exclude_mask": 6, "mode": "device"}]})",
                                      "here");
     ASSERT_TRUE(config) << to_string(config.error());
     EXPECT_EQ(config->dir, "/tmp/t");
@@ -44,6 +45,13 @@ TEST(ToolConfigTest, EveryMemberArrives) {
         R"({"dir": "d", "contexts": [{"mode": "dispatch", "serialize_all": true}]})", "here");
     ASSERT_TRUE(dispatch);
     EXPECT_TRUE(dispatch->contexts[0].serialize_all);
+    ASSERT_EQ(context.perf_counters.size(), 2u);
+    EXPECT_EQ(context.perf_counters[0].simd_mask, 0xfu);
+    EXPECT_EQ(context.perf_counters[1].id, 26u);
+    EXPECT_EQ(context.perf_counters[1].simd_mask, 3u);
+    EXPECT_EQ(context.perf_period, 7u);
+    EXPECT_EQ(context.perf_exclude_mask, 6u);
+    EXPECT_TRUE(context.samples_counters());
 }
 
 TEST(ToolConfigTest, WrongMembersAreNamed) {
@@ -62,6 +70,9 @@ TEST(ToolConfigTest, WrongMembersAreNamed) {
         {R"({"dir": "d", "contexts": [{"agent": 4294967296}]})", "agent"},
         {R"({"dir": "d", "contexts": [{"detail": 1}]})", "detail"},
         {R"({"dir": "d", "contexts": [{"serialize_all": 1}]})", "serialize_all"},
+        {R"({"dir": "d", "contexts": [{"perf_counters": 4}]})", "perf_counters"},
+        {R"({"dir": "d", "contexts": [{"perf_counters": [4]}]})", "perf_counters"},
+        {R"({"dir": "d", "contexts": [{"perf_counters": [{"id": "x"}]}]})", "id"},
         {R"({"dir": "d", "contexts": [{"mode": "kernel"}]})", "kernel"},
         {R"({"dir": "d", "contexts": [{"mode": "device"}, {"mode": "dispatch"}]})", "both modes"},
         {R"({"dir": "d", "contexts": [{}], "window": 0})", "window"},

@@ -3,11 +3,13 @@
 #include "tool/recorder.hpp"
 
 #include "aqlprofile/packets.hpp"
+#include "pm4/perf_counters.hpp"
 #include "rocr/rocr_backend.hpp"
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -36,6 +38,12 @@ capture::TraceParams params_of(const ContextConfig& config) {
     params.stream_rate = config.stream_rate;
     params.dispatch = config.mode == "dispatch" ? 1 : 0;
     params.serialize_all = config.serialize_all ? 1 : 0;
+    params.perf_period = config.perf_period;
+    params.perf_exclude_mask = config.perf_exclude_mask;
+    params.perf_counter_count = config.perf_counters.size();
+    const std::size_t kept = std::min(config.perf_counters.size(), params.perf_counters.size());
+    for (std::size_t i = 0; i < kept; ++i)
+        params.perf_counters[i] = {config.perf_counters[i].id, config.perf_counters[i].simd_mask};
     return params;
 }
 
@@ -152,6 +160,16 @@ Result<void> Recorder::add_context(const ContextConfig& config, std::uint32_t hu
     info.detail = config.detail;
     info.mode = config.mode;
     info.serialize_all = config.serialize_all;
+    if (config.samples_counters()) {
+        info.perf_period = static_cast<std::uint32_t>(config.perf_period);
+        info.perf_exclude_mask = static_cast<std::uint32_t>(config.perf_exclude_mask);
+        for (const CounterConfig& counter : config.perf_counters) {
+            const auto id = static_cast<std::uint32_t>(counter.id);
+            info.perf_counters.push_back(
+                {std::string(pm4::counter_name(session_.hub(hub).topology().gfx, id)), id,
+                 static_cast<std::uint32_t>(counter.simd_mask)});
+        }
+    }
     WAVETAP_CHECK_OK(folder_->context(info));
     agents_[config.agent].contexts.push_back(std::move(context));
     return {};

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "tool/switcher.hpp"
 
+#include <utility>
+
 namespace wavetap::tool {
 
 Switcher::Switcher(const rocr::HsaFunctions& hsa, Recorder& recorder, const KernelTable& kernels,
@@ -47,6 +49,8 @@ void Switcher::before_dispatch(std::uint32_t index, rocr::QueueNote& queue,
     Agent& agent = *agents_[index];
     const KernelTable::Kernel kernel = kernels_.find(kernel_object);
     const std::uint64_t number = recorder_.dispatch(index, kernel.name);
+    if (agent.counter_enable && !std::exchange(queue.counting, true))
+        front.push_back(rocr::vendor_packet(*agent.counter_enable, {}));
     bool lost_signal = false;
     {
         MutexLock lock(agent.mutex);

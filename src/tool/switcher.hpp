@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace wavetap::tool {
@@ -30,6 +31,10 @@ class Switcher final : public Tracer {
     Switcher(const rocr::HsaFunctions& hsa, Recorder& recorder, const KernelTable& kernels,
              const ToolConfig& config, std::size_t agents);
     ~Switcher() override;
+    /// Every queue of the agent runs `enable` before its first dispatch. Before any queue is made.
+    void set_counter_enable(std::uint32_t agent, const capture::CommandBuffer& enable) {
+        agents_[agent]->counter_enable = enable;
+    }
     void set_interceptor(rocr::QueueInterceptor* interceptor) override {
         interceptor_.store(interceptor);
     }
@@ -60,6 +65,7 @@ class Switcher final : public Tracer {
             : owner(switcher), index(agent_index), rotation(agent_rotation) {}
         Switcher* const owner;
         const std::uint32_t index;
+        std::optional<capture::CommandBuffer> counter_enable; ///< set once, at first
         Mutex mutex;
         Rotation rotation WAVETAP_GUARDED_BY(mutex);
         std::deque<std::unique_ptr<Switch>> pending WAVETAP_GUARDED_BY(mutex); ///< oldest first

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "tool/tool.hpp"
 
+#include "rocr/counter_enable.hpp"
 #include "tool/leaser.hpp"
 #include "tool/switcher.hpp"
 
@@ -47,12 +48,30 @@ Result<std::unique_ptr<Tool>> Tool::create(rocr::HsaTable table, const std::stri
         tool->tracer_ = std::make_unique<Leaser>(hsa, *tool->recorder_, tool->kernels_,
                                                  tool->config_, agent_count, tool->clock_);
     else
-        tool->tracer_ = std::make_unique<Switcher>(hsa, *tool->recorder_, tool->kernels_,
-                                                   tool->config_, agent_count);
+        tool->tracer_ = tool->make_switcher();
     tool->interceptor_ = std::make_unique<rocr::QueueInterceptor>(
         hsa, tool->agents_, tool->recorder_->watched_agents(), *tool->tracer_, tool->clock_);
     tool->tracer_->set_interceptor(tool->interceptor_.get());
     return tool;
+}
+
+// The start stream enables the counters of the hub's queue only.
+std::unique_ptr<Tracer> Tool::make_switcher() const {
+    const rocr::HsaFunctions& hsa = table_.functions();
+    auto switcher = std::make_unique<Switcher>(hsa, *recorder_, kernels_, config_, agents_.size());
+    std::vector<bool> wanted(agents_.size());
+    for (const ContextConfig& context : config_.contexts)
+        if (context.samples_counters() && context.agent < wanted.size())
+            wanted[context.agent] = true;
+    for (std::uint32_t i = 0; i < wanted.size(); ++i) {
+        if (!wanted[i]) continue;
+        const auto enable = rocr::make_counter_enable(hsa, agents_[i]);
+        if (enable)
+            switcher->set_counter_enable(i, *enable);
+        else
+            recorder_->error(enable.error());
+    }
+    return switcher;
 }
 
 bool Tool::in_own_process() const {

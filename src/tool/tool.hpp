@@ -40,6 +40,7 @@ class Tool {
     Tool(rocr::HsaTable table, ToolConfig config, std::vector<rocr::GpuAgent> agents,
          rocr::CodeObjectReader reader, double deadline_scale);
     int agent_index(hsa_agent_t agent) const;
+    std::unique_ptr<Tracer> make_switcher() const;
 
     rocr::HsaTable table_;
     const ToolConfig config_;
