@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <exception>
-#include <system_error>
 #include <utility>
 
 namespace wavetap::capture {
@@ -113,25 +111,30 @@ void HubCore::do_marks() {
 Result<void> HubCore::ensure_thread(const std::shared_ptr<HubCore>& self) {
     if (thread.joinable()) return {};
     try {
-        thread = std::thread([self] {
-            self->engine.on_delivery([self] { self->note_stream(); });
-            self->thread_main();
-        });
-    } catch (const std::system_error&) {
-        return Error{ErrorCode::kLimit, "no thread for the agent's trace hub", "", ""};
+        engine.on_delivery([self] { self->note_stream(); });
+        thread = std::thread([self] { self->thread_main(); });
+    } catch (...) {
+        engine.on_delivery([] {});
+        return brief_error(ErrorCode::kLimit, "no thread for the agent's trace hub");
     }
     thread_running = true;
     statistics.threads = 1;
     return {};
 }
 
-Result<void> HubCore::thread_or_refuse(const std::shared_ptr<HubCore>& self) {
-    auto there = closing ? Result<void>(closed_error()) : ensure_thread(self);
-    if (there) return there;
+Result<HubRequest*> HubCore::request_or_refuse(const std::shared_ptr<HubCore>& self) {
+    Result<HubRequest*> request = nullptr;
+    try {
+        auto there = closing ? Result<void>(closed_error()) : ensure_thread(self);
+        if (there) return acquire();
+        request = std::move(there.error());
+    } catch (...) {
+        request = caught_error();
+    }
     change(HubEvent::kStartRefused);
     owner_run = 0;
     ++statistics.refused;
-    return there;
+    return request;
 }
 
 Result<RunSummary> HubCore::ask(HubRequest* request) {
@@ -150,29 +153,43 @@ Result<RunSummary> HubCore::ask(HubRequest* request) {
     return answer;
 }
 
-void HubCore::serve(HubRequest* request) {
-    Result<RunSummary> answer = RunSummary{};
-    switch (request->kind) {
+Result<RunSummary> HubCore::carry_out(HubRequest& request) {
+    switch (request.kind) {
     case HubRequest::Kind::kStart:
-        answer = do_start(request->start, request->run);
-        break;
+        return do_start(request.start, request.run);
     case HubRequest::Kind::kStop:
-        answer = do_stop(request->run, true);
-        break;
+        return do_stop(request.run, true);
     case HubRequest::Kind::kOpenLeases:
-        if (auto opened = do_open_leases(); !opened) answer = std::move(opened.error());
+        if (auto opened = do_open_leases(); !opened) return std::move(opened.error());
         break;
     case HubRequest::Kind::kCloseLeases:
         do_close_leases();
         break;
     case HubRequest::Kind::kJob:
-        try {
-            request->job();
-        } catch (...) {
-            answer = Error{ErrorCode::kInternal, "a hub job threw", "", ""};
-        }
+        request.job();
         break;
     }
+    return RunSummary{};
+}
+
+void HubCore::settle() noexcept {
+    MutexLock lock(mutex);
+    if (state != HubState::kStarting && state != HubState::kDraining) return;
+    if (engine.gpu_lost()) change(HubEvent::kGpuLost);
+    change(HubEvent::kStartRefused);
+    change(HubEvent::kDrained);
+    owner_run = 0;
+    answered.notify_all();
+}
+
+void HubCore::serve(HubRequest* request) {
+    bool threw = true;
+    auto answer = caught([&]() -> Result<RunSummary> {
+        auto done = carry_out(*request);
+        threw = false;
+        return done;
+    });
+    if (threw && request->kind != HubRequest::Kind::kJob) settle();
     bool orphan = false; // a start whose client left: nobody holds the token
     {
         MutexLock lock(mutex);
@@ -218,31 +235,41 @@ void HubCore::do_release() {
     take_statistics();
 }
 
+bool HubCore::work_once(bool& released) {
+    HubRequest* request = nullptr;
+    std::uint64_t cancel = 0;
+    bool marks = false, lease_step = false, quit = false, release = false;
+    {
+        MutexLock lock(mutex);
+        release = wait_for_work(released);
+        cancel = std::exchange(cancelled_run, 0);
+        marks = state == HubState::kRunning && marks_wanted > marked;
+        lease_step = lease_work() || (state == HubState::kLeasing && !retired.empty());
+        if (cancel == 0 && !marks) request = pop();
+        quit = closing && cancel == 0 && !marks && request == nullptr;
+    }
+    released = release || (released && request == nullptr);
+    // Each of these keeps its own house; what one throws all the same stays in it.
+    const auto step = [](auto&& todo) {
+        (void)caught([&]() -> Result<void> {
+            todo();
+            return {};
+        });
+    };
+    if (release) step([&] { do_release(); });
+    if (cancel != 0) step([&] { (void)do_stop(cancel, false); });
+    if (marks) step([&] { do_marks(); });
+    if (lease_step) step([&] { do_leases(); });
+    if (request != nullptr) serve(request);
+    if (engine.streaming()) engine.poll();
+    return !quit;
+}
+
 void HubCore::thread_main() {
     bool released = true; // nothing is held yet
     thread_id.store(std::this_thread::get_id());
     block_signals_and_name(options.thread_name);
-    for (;;) {
-        HubRequest* request = nullptr;
-        std::uint64_t cancel = 0;
-        bool marks = false, lease_step = false, quit = false, release = false;
-        {
-            MutexLock lock(mutex);
-            release = wait_for_work(released);
-            cancel = std::exchange(cancelled_run, 0);
-            marks = state == HubState::kRunning && marks_wanted > marked;
-            lease_step = lease_work() || (state == HubState::kLeasing && !retired.empty());
-            if (cancel == 0 && !marks) request = pop();
-            quit = closing && cancel == 0 && !marks && request == nullptr;
-        }
-        released = release || (released && request == nullptr);
-        if (release) do_release();
-        if (cancel != 0) (void)do_stop(cancel, false);
-        if (marks) do_marks();
-        if (lease_step) do_leases();
-        if (request != nullptr) serve(request);
-        if (engine.streaming()) engine.poll();
-        if (quit) break;
+    while (work_once(released)) {
     }
     std::uint64_t run = 0;
     bool leasing = false;
@@ -251,7 +278,7 @@ void HubCore::thread_main() {
         run = state == HubState::kRunning ? owner_run : 0;
         leasing = state == HubState::kLeasing;
     }
-    if (run != 0) (void)do_stop(run, true);
+    if (run != 0) (void)caught([&] { return do_stop(run, true); });
     if (leasing) do_close_leases();
     engine.shut_down();
     MutexLock lock(mutex);
@@ -264,6 +291,19 @@ void HubCore::thread_main() {
 }
 
 Result<RunSummary> HubCore::stop(std::uint64_t run) {
+    auto answer = caught([&] { return ask_stop(run); });
+    if (answer || answer.error().code == ErrorCode::kWouldDeadlock) return answer;
+    // Nobody waits for the run any more; where nobody was asked to end it, it ends now.
+    const bool asked = answer.error().code == ErrorCode::kTimeout;
+    MutexLock lock(mutex);
+    if (owner_run != run) return answer;
+    silenced.store(true);
+    if (!asked) cancelled_run = run;
+    work.notify_one();
+    return answer;
+}
+
+Result<RunSummary> HubCore::ask_stop(std::uint64_t run) {
     if (on_thread()) {
         if (in_handler) return deadlock_error("stop");
         return do_stop(run, true);
@@ -280,10 +320,7 @@ Result<RunSummary> HubCore::stop(std::uint64_t run) {
     HubRequest* asked = acquire();
     asked->kind = HubRequest::Kind::kStop;
     asked->run = run;
-    auto answer = ask(asked);
-    if (!answer && answer.error().code == ErrorCode::kTimeout && owner_run == run)
-        silenced.store(true);
-    return answer;
+    return ask(asked);
 }
 
 void HubCore::cancel(std::uint64_t run) {
@@ -322,35 +359,43 @@ void AgentHub::set_plan(const SlotPlan& plan) {
 }
 
 Result<RunningTrace> AgentHub::start(const RunRequest& request) {
-    HubCore& core = *core_;
-    const bool inside = core.on_thread();
-    if ((inside && core.in_handler) || core.in_stream_handler()) return deadlock_error("start");
-    WAVETAP_TRY(const std::uint64_t run, core.reserve(request.context));
-    if (inside) {
-        if (auto done = core.do_start(request, run); !done) return std::move(done.error());
+    return caught([&]() -> Result<RunningTrace> {
+        RunRequest copy = request;
+        WAVETAP_TRY(const std::uint64_t run, core_->start(core_, std::move(copy)));
         return RunningTrace(core_, run);
+    });
+}
+
+Result<std::uint64_t> HubCore::start(const std::shared_ptr<HubCore>& self, RunRequest request) {
+    const bool inside = on_thread();
+    if ((inside && in_handler) || in_stream_handler()) return deadlock_error("start");
+    WAVETAP_TRY(const std::uint64_t run, reserve(request.context));
+    if (inside) {
+        if (auto done = do_start(request, run); !done) return std::move(done.error());
+        return run;
     }
-    MutexLock lock(core.mutex);
-    WAVETAP_CHECK_OK(core.thread_or_refuse(core_));
-    HubRequest* asked = core.acquire();
+    MutexLock lock(mutex);
+    WAVETAP_TRY(HubRequest * asked, request_or_refuse(self));
     asked->kind = HubRequest::Kind::kStart;
-    asked->start = request;
+    asked->start = std::move(request);
     asked->run = run;
-    if (auto answer = core.ask(asked); !answer) return std::move(answer.error());
-    return RunningTrace(core_, run);
+    if (auto answer = ask(asked); !answer) return std::move(answer.error());
+    return run;
 }
 
 Result<void> AgentHub::post(std::function<void()> job) {
-    HubCore& core = *core_;
-    MutexLock lock(core.mutex);
-    if (core.closing) return closed_error();
-    WAVETAP_CHECK_OK(core.ensure_thread(core_));
-    HubRequest* request = core.acquire();
-    request->kind = HubRequest::Kind::kJob;
-    request->job = std::move(job);
-    request->abandoned = true;
-    core.push(request);
-    return {};
+    return caught([&]() -> Result<void> {
+        HubCore& core = *core_;
+        MutexLock lock(core.mutex);
+        if (core.closing) return closed_error();
+        WAVETAP_CHECK_OK(core.ensure_thread(core_));
+        HubRequest* request = core.acquire();
+        request->kind = HubRequest::Kind::kJob;
+        request->job = std::move(job);
+        request->abandoned = true;
+        core.push(request);
+        return {};
+    });
 }
 
 Result<void> AgentHub::wait_marked(MarkerLog::Position until) {
@@ -379,11 +424,11 @@ Result<void> AgentHub::wait_marked(MarkerLog::Position until) {
 }
 
 Result<void> AgentHub::code_object_loaded(const CodeObject& object) {
-    return wait_marked(core_->log.load(object));
+    return caught([&] { return wait_marked(core_->log.load(object)); });
 }
 
 Result<void> AgentHub::code_object_unloaded(std::uint64_t id) {
-    return wait_marked(core_->log.unload(id));
+    return caught([&] { return wait_marked(core_->log.unload(id)); });
 }
 
 HubState AgentHub::state() const {

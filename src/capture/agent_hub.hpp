@@ -81,6 +81,8 @@ class LeaseClient {
 /// to the backend. It calls the chunk handlers of contexts with one buffer; those of N-buffer
 /// contexts are called on a pool of 1 to N more threads (made at the first start of such a context),
 /// those of leases on one of that pool.
+/// Nothing that throws on these threads leaves them, and start(), stop(), post() and the hooks of code
+/// objects never throw: without host memory they return kLimit, and a later start works.
 /// Resource; every method is thread safe.
 class AgentHub {
   public:

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
+#include "base/caught.hpp"
 #include "capture/session.hpp"
 
 #include <gtest/gtest.h>
@@ -7,15 +8,19 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <vector>
 
 // A program of its own, since it replaces operator new.
 
 namespace {
 std::atomic<std::uint64_t> g_allocations{0};
+/// The allocations with these numbers fail, in whatever thread.
+std::atomic<std::uint64_t> g_fail_first{0}, g_fail_last{0};
 
 void* counted(std::size_t size) {
-    ++g_allocations;
+    const std::uint64_t number = ++g_allocations;
+    if (number >= g_fail_first && number <= g_fail_last) throw std::bad_alloc();
     if (void* memory = std::malloc(size != 0 ? size : 1)) return memory;
     throw std::bad_alloc();
 }
@@ -113,6 +118,130 @@ TEST(AllocationTest, AWarmStartAndStopAllocateNothing) {
     EXPECT_EQ(g_allocations, before);
     EXPECT_EQ(instant.calls, calls_before);
     EXPECT_GT(chunks, 8 * 20);
+}
+
+/// Queues that execute at once.
+class InstantQueues final : public LeaseClient {
+  public:
+    AgentHub* hub = nullptr;
+    std::atomic<int> ready{0}, ended{0};
+    void lease_ready(void* lease, const Result<void>&) override {
+        ++ready;
+        hub->lease_retired(lease);
+    }
+    void lease_ended(void*, const Result<RunSummary>&) override { ++ended; }
+    LeaseProgress lease_progress(void*) override { return LeaseProgress::kDispatch; }
+    void leases_failed(const Error&) override {}
+};
+
+class ShortMemoryTest : public ::testing::Test {
+  protected:
+    static constexpr std::uint64_t kMostAllocations = 2000;
+
+    RunRequest request(std::uint32_t buffers) {
+        TraceParams params;
+        params.buffer_bytes = 1 << 20;
+        params.buffers = buffers;
+        const auto valid = ValidatedParams::create(params, topology_);
+        EXPECT_TRUE(valid);
+        RunRequest made;
+        made.config = valid->config();
+        made.buffers = buffers;
+        made.lease_slots = buffers == 1 ? 2 : 0;
+        made.handler = [](const Chunk&, void* user) { ++*static_cast<std::atomic<int>*>(user); };
+        made.user = &chunks_;
+        return made;
+    }
+    /// A marker that could not be sent is one that the GPU did not execute in time.
+    void step(const auto& call, ErrorCode also = ErrorCode::kLimit) {
+        const auto done = caught(call);
+        if (done) return;
+        ++errors_;
+        const ErrorCode code = done.error().code;
+        if (code != ErrorCode::kLimit && code != also) other_ = code;
+    }
+    void trace(AgentHub& hub, const RunRequest& request, std::uint64_t id) {
+        step([&] { return hub.code_object_loaded({id, 0x10000, 0x1000}); }, ErrorCode::kTimeout);
+        std::optional<RunningTrace> run;
+        step([&]() -> Result<void> {
+            WAVETAP_TRY(run, hub.start(request));
+            return {};
+        });
+        step(
+            [&] {
+                return hub.code_object_loaded({id + 1, 0x20000, 0x1000});
+            },
+            ErrorCode::kTimeout);
+        if (run) step([&] { return run->stop(); });
+        step([&] { return hub.code_object_unloaded(id); }, ErrorCode::kTimeout);
+    }
+    void lease(AgentHub& hub, InstantQueues& queues, const RunRequest& request) {
+        std::uint64_t owner = 0;
+        step([&]() -> Result<void> {
+            WAVETAP_TRY(const LeaseStreams streams, hub.open_leases(0, queues));
+            owner = streams.owner;
+            return {};
+        });
+        if (owner == 0) return;
+        for (int& name : names_)
+            step([&] { return hub.lease(&name, request); });
+        step([&] { return hub.close_leases(owner, false); });
+    }
+    /// A life of a hub in which the n-th allocation, or each one from it on, fails. Returns whether
+    /// there was one.
+    bool life(std::uint64_t n, bool for_ever) {
+        AgentHub::Options options;
+        options.engine.topology = topology_;
+        AgentHub hub(std::make_unique<InstantBackend>(), options, clock_);
+        InstantQueues queues;
+        queues.hub = &hub;
+        const RunRequest one = request(1), three = request(3);
+        errors_ = 0;
+        other_.reset();
+        const std::uint64_t first = g_allocations + n;
+        g_fail_last = for_ever ? ~std::uint64_t{0} : first;
+        g_fail_first = first;
+        trace(hub, one, 1);
+        lease(hub, queues, one);
+        trace(hub, three, 3);
+        const bool reached = g_allocations >= first;
+        g_fail_first = g_fail_last = 0;
+
+        EXPECT_FALSE(other_) << error_code_name(*other_);
+        EXPECT_EQ(queues.ready, queues.ended);
+        // Nothing is left behind: all of it works.
+        errors_ = 0;
+        chunks_ = 0;
+        queues.ready = queues.ended = 0;
+        trace(hub, one, 5);
+        EXPECT_EQ(chunks_, 1);
+        lease(hub, queues, one);
+        EXPECT_EQ(queues.ended, 3);
+        EXPECT_EQ(chunks_, 4);
+        trace(hub, three, 7);
+        EXPECT_EQ(errors_, 0);
+        EXPECT_TRUE(hub.close());
+        return reached;
+    }
+
+    AgentTopology topology_{"gfx90a", 1, 8, 14, 4, 0, 100'000'000};
+    SteadyClock clock_;
+    std::atomic<int> chunks_{0};
+    int errors_ = 0;
+    int names_[3] = {};
+    std::optional<ErrorCode> other_;
+};
+
+TEST_F(ShortMemoryTest, EveryFailingAllocationIsAnAnswerAndALaterStartWorks) {
+    for (const bool for_ever : {false, true}) {
+        std::uint64_t n = 1;
+        while (n < kMostAllocations && life(n, for_ever)) {
+            ASSERT_FALSE(HasFailure()) << "allocation " << n << (for_ever ? " and later" : "");
+            ++n;
+        }
+        EXPECT_GT(n, 50u);
+        EXPECT_LT(n, kMostAllocations);
+    }
 }
 
 } // namespace

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include "capture/chunk_pool.hpp"
 
+#include "base/caught.hpp"
+
 #include <pthread.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
 #include <deque>
-#include <system_error>
 #include <utility>
 
 namespace wavetap::capture {
@@ -135,8 +136,8 @@ Result<void> ChunkPool::ensure_threads(std::size_t count) {
             threads_.reserve(kMaxThreads);
             threads_.emplace_back(
                 [shared = shared_, index, name] { shared->thread_main(index, name); });
-        } catch (const std::system_error&) {
-            return Error{ErrorCode::kLimit, "no thread to deliver chunks", "", ""};
+        } catch (...) {
+            return brief_error(ErrorCode::kLimit, "no thread to deliver chunks");
         }
     }
     return {};

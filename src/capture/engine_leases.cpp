@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
+#include "base/caught.hpp"
 #include "capture/hub_engine.hpp"
 #include "pm4/packets.hpp"
 
@@ -76,6 +77,13 @@ bool HubEngine::may_begin_lease(const RunRequest& request, const SlotPlan& plan)
 
 Result<void> HubEngine::begin_lease(const RunRequest& request, const SlotPlan& plan,
                                     std::uint64_t run) {
+    auto done = caught([&] { return write_lease(request, plan, run); });
+    if (!done) clear_lease_streams();
+    return done;
+}
+
+Result<void> HubEngine::write_lease(const RunRequest& request, const SlotPlan& plan,
+                                    std::uint64_t run) {
     if (lost_) WAVETAP_CHECK_OK(rebuild_queue());
     if (request.buffers > 1)
         return Error{ErrorCode::kUnsupported,
@@ -116,17 +124,28 @@ Result<void> HubEngine::begin_lease(const RunRequest& request, const SlotPlan& p
 }
 
 // The control block is read here, so the next lease may use it.
-void HubEngine::retire_lease(Result<void> outcome) {
-    retired_.push_back(take_run(std::move(outcome)));
+bool HubEngine::retire_lease(Result<void> outcome) {
+    bool kept = true;
+    try {
+        retired_.push_back(take_run(std::move(outcome)));
+    } catch (...) {
+        kept = false;
+        interrupted();
+    }
     clear_lease_streams();
     // At once, since nobody may ever start again; if it fails, the next start tries again.
-    if (lost_) (void)rebuild_queue();
+    if (lost_) (void)caught([this] { return rebuild_queue(); });
+    return kept;
 }
 
 void HubEngine::hand_over(const Chunk& chunk, void* engine) {
     auto* self = static_cast<HubEngine*>(engine);
-    if (!self->handler_gone_)
+    if (self->handler_gone_) return;
+    try {
         self->stream_.pool().push(chunk, chunk.data.empty() ? ChunkPool::kNoSlot : kLandingSlot);
+    } catch (...) {
+        self->chunk_dropped_ = true;
+    }
 }
 
 void HubEngine::begin_delivery() {
@@ -134,11 +153,24 @@ void HubEngine::begin_delivery() {
     retired_.pop_front();
     auto begun = stream_.pool().begin(run.request.handler, run.request.user, Delivery::kInOrder);
     handler_gone_ = !begun.has_value();
+    chunk_dropped_ = false;
     delivery_.emplace(delivery_parts_, std::move(run), hand_over, this);
     if (!begun) delivery_->give_up(std::move(begun.error()));
 }
 
 bool HubEngine::deliver_lease(std::optional<Result<RunSummary>>& ended) {
+    try {
+        return step_delivery(ended);
+    } catch (...) {
+        ended.emplace(caught_error());
+        stream_.pool().discard();
+        if (stream_.pool().abandon() != 0) landing_.abandon();
+        delivery_.reset();
+        return true;
+    }
+}
+
+bool HubEngine::step_delivery(std::optional<Result<RunSummary>>& ended) {
     ChunkPool& pool = stream_.pool();
     if (!delivery_) {
         if (retired_.empty()) return false;
@@ -156,6 +188,7 @@ bool HubEngine::deliver_lease(std::optional<Result<RunSummary>>& ended) {
     }
     if (delivery_->gpu_lost()) lost_ = true;
     ended = delivery_->finish(handed);
+    if (chunk_dropped_) ended.emplace(brief_error(ErrorCode::kLimit, "no host memory"));
     delivery_.reset();
     if (lost_) (void)rebuild_queue();
     return true;
@@ -171,7 +204,7 @@ void HubEngine::give_up_leases() {
     if (stream_.pool().abandon() != 0) landing_.abandon();
     handler_gone_ = true;
     ++statistics_.deadline_misses;
-    delivery_->give_up({ErrorCode::kTimeout, "a chunk handler does not return", "", ""});
+    delivery_->give_up(brief_error(ErrorCode::kTimeout, "a chunk handler does not return"));
 }
 
 void HubEngine::close_leases(bool abandoned) {

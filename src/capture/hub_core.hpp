@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/caught.hpp"
 #include "base/mutex.hpp"
 #include "capture/agent_hub.hpp"
 
@@ -9,10 +10,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -34,16 +34,13 @@ struct HubRequest {
     HubRequest* next = nullptr;
 };
 
-/// A dispatch that waits for its turn.
+/// A dispatch that waits for its turn, has it, or has had it. It moves from list to list.
 struct HubLease {
     void* id = nullptr;
     RunRequest request;
-};
-
-/// A dispatch whose turn is over.
-struct RetiredLease {
-    void* id = nullptr;
-    bool armed = false; ///< the engine has data of it
+    bool lost = false;    ///< its packets will not run (again); told, not yet handled
+    bool armed = false;   ///< the engine has data of it
+    bool no_data = false; ///< it had, and there was no memory to keep them
 };
 
 inline Error closed_error() {
@@ -97,11 +94,14 @@ struct HubCore {
     HubRequest* last WAVETAP_GUARDED_BY(mutex) = nullptr;
     std::vector<HubRequest*> unused WAVETAP_GUARDED_BY(mutex);
     std::vector<std::unique_ptr<HubRequest>> requests WAVETAP_GUARDED_BY(mutex);
+    /// Of kind kCloseLeases, so that the end of leases needs no memory.
+    HubRequest close_request WAVETAP_GUARDED_BY(mutex);
+    bool close_asked WAVETAP_GUARDED_BY(mutex) = false;
     LeaseClient* lease_client WAVETAP_GUARDED_BY(mutex) = nullptr;
-    std::deque<HubLease> leases WAVETAP_GUARDED_BY(mutex);          ///< in the order of their turns
-    std::vector<void*> lost_leases WAVETAP_GUARDED_BY(mutex);       ///< told, not yet handled
-    std::optional<HubLease> active_lease WAVETAP_GUARDED_BY(mutex); ///< whose turn it is
-    std::deque<RetiredLease> retired WAVETAP_GUARDED_BY(mutex);     ///< not delivered, oldest first
+    std::list<HubLease> leases WAVETAP_GUARDED_BY(mutex);       ///< in the order of their turns
+    std::list<HubLease> active_lease WAVETAP_GUARDED_BY(mutex); ///< whose turn it is: one or none
+    std::list<HubLease> retired WAVETAP_GUARDED_BY(mutex);      ///< not delivered, oldest first
+    bool any_lost WAVETAP_GUARDED_BY(mutex) = false;            ///< of the first two lists
     bool lease_held WAVETAP_GUARDED_BY(mutex) = false; ///< the next one waits for a delivery
     bool lease_armed WAVETAP_GUARDED_BY(mutex) = false;
     bool lease_over WAVETAP_GUARDED_BY(mutex) = false; ///< the active one's stop has retired
@@ -130,7 +130,10 @@ struct HubCore {
         request->answer = RunSummary{};
         request->done = request->abandoned = false;
         request->next = nullptr;
-        unused.push_back(request);
+        if (request == &close_request)
+            close_asked = false;
+        else
+            unused.push_back(request); // reserved by acquire()
     }
     void push(HubRequest* request) WAVETAP_REQUIRES(mutex) {
         (last != nullptr ? last->next : first) = request;
@@ -165,21 +168,21 @@ struct HubCore {
 
     bool lease_work() const WAVETAP_REQUIRES(mutex) {
         if (state != HubState::kLeasing) return false;
-        return !lost_leases.empty() || lease_over ||
-               (!active_lease && !leases.empty() && !lease_held) ||
-               (active_lease && clock.now() >= lease_look);
+        return any_lost || lease_over || (active_lease.empty() && !leases.empty() && !lease_held) ||
+               (!active_lease.empty() && clock.now() >= lease_look);
     }
     /// When the hub's thread has to wake up although nobody calls.
     TimePoint next_look() const WAVETAP_REQUIRES(mutex) {
         const TimePoint idle = clock.now() + std::chrono::hours(1);
-        return state == HubState::kLeasing && active_lease ? std::min(idle, lease_look) : idle;
+        return state == HubState::kLeasing && !active_lease.empty() ? std::min(idle, lease_look)
+                                                                    : idle;
     }
     Result<LeaseStreams> do_open_leases() WAVETAP_EXCLUDES(mutex);
     void do_close_leases() WAVETAP_EXCLUDES(mutex);
     void do_leases() WAVETAP_EXCLUDES(mutex);
     /// Gives the turn to the next lease, if nobody has it and there is a slot for it.
     void next_lease() WAVETAP_EXCLUDES(mutex);
-    void begin_lease(const HubLease& lease, const SlotPlan& wanted) WAVETAP_EXCLUDES(mutex);
+    void begin_lease(HubLease& lease, const SlotPlan& wanted) WAVETAP_EXCLUDES(mutex);
     /// The turn is over. `outcome`: the stop stream has retired, or why it will not.
     void retire_lease(Result<void> outcome) WAVETAP_EXCLUDES(mutex);
     /// One step of delivery; false if there is none before a handler returns.
@@ -188,7 +191,7 @@ struct HubCore {
     void deliver_all_leases() WAVETAP_EXCLUDES(mutex);
     void watch_lease(LeaseProgress progress) WAVETAP_REQUIRES(mutex);
     void look_at_lease() WAVETAP_EXCLUDES(mutex);
-    void end_all_leases(const Error& reason, bool packets_may_run) WAVETAP_EXCLUDES(mutex);
+    void end_all_leases(const char* reason, bool packets_may_run) WAVETAP_EXCLUDES(mutex);
     void drop_lost_leases() WAVETAP_EXCLUDES(mutex);
 
     Result<std::uint64_t> reserve(std::uint32_t context) WAVETAP_EXCLUDES(mutex);
@@ -197,8 +200,18 @@ struct HubCore {
     Result<RunSummary> do_stop(std::uint64_t run, bool deliver) WAVETAP_EXCLUDES(mutex);
     void do_marks() WAVETAP_EXCLUDES(mutex);
     Result<void> ensure_thread(const std::shared_ptr<HubCore>& self) WAVETAP_REQUIRES(mutex);
-    /// Behind reserve(): as ensure_thread(); after an error, or when closing, nobody owns the agent.
-    Result<void> thread_or_refuse(const std::shared_ptr<HubCore>& self) WAVETAP_REQUIRES(mutex);
+    /// Behind reserve(): a request, and the thread that serves it; after an error, or when closing,
+    /// nobody owns the agent. Never throws.
+    Result<HubRequest*> request_or_refuse(const std::shared_ptr<HubCore>& self)
+        WAVETAP_REQUIRES(mutex);
+    Result<RunSummary> carry_out(HubRequest& request) WAVETAP_EXCLUDES(mutex);
+    /// A step threw: nothing is half started or half stopped.
+    void settle() noexcept WAVETAP_EXCLUDES(mutex);
+    /// Waits for work and does it; false when the thread is to end.
+    bool work_once(bool& released) WAVETAP_EXCLUDES(mutex);
+    Result<std::uint64_t> start(const std::shared_ptr<HubCore>& self, RunRequest request)
+        WAVETAP_EXCLUDES(mutex);
+    Result<RunSummary> ask_stop(std::uint64_t run) WAVETAP_EXCLUDES(mutex);
     Result<RunSummary> ask(HubRequest* request) WAVETAP_REQUIRES(mutex);
     // For RunningTrace.
     Result<RunSummary> stop(std::uint64_t run) WAVETAP_EXCLUDES(mutex);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "capture/hub_engine.hpp"
 
+#include "base/caught.hpp"
 #include "capture/own_packets.hpp"
 
 #include <algorithm>
@@ -183,6 +184,16 @@ void HubEngine::begin_stream(const RunRequest& request) {
 }
 
 Result<void> HubEngine::start(const RunRequest& request, const SlotPlan& plan, std::uint64_t run) {
+    try {
+        return start_run(request, plan, run);
+    } catch (...) {
+        interrupted();
+        return caught_error();
+    }
+}
+
+Result<void> HubEngine::start_run(const RunRequest& request, const SlotPlan& plan,
+                                  std::uint64_t run) {
     auto prepared = [&]() -> Result<TraceStreams> {
         WAVETAP_CHECK_OK(ensure_memory(request, plan));
         return build_streams(request);
@@ -195,19 +206,37 @@ Result<void> HubEngine::start(const RunRequest& request, const SlotPlan& plan, s
     WAVETAP_CHECK_OK(build_replay(until));
     note_memory();
 
+    disarm_ = streams->stop;
     if (auto done = submit_start(*streams); !done) {
         lost_ = true;
-        disarm_ = streams->stop;
         done.error().message = "trace start did not complete: " + done.error().message;
         return done;
     }
     marked_ = until;
     run_ = Run{request, run, *streams, bank_.output(0), backend_->counter(), false};
+    disarm_.reset();
     if (request.buffers > 1) begin_stream(request);
     return {};
 }
 
+void HubEngine::interrupted() noexcept {
+    if (run_) disarm_ = run_->streams.stop;
+    if (disarm_) lost_ = true;
+    stream_.drop();
+    run_.reset();
+}
+
 Result<void> HubEngine::mark(MarkerLog::Position until) {
+    bool sent = false;
+    try {
+        return send_markers(until, sent);
+    } catch (...) {
+        if (sent) run_->markers_broken = true;
+        return caught_error();
+    }
+}
+
+Result<void> HubEngine::send_markers(MarkerLog::Position until, bool& sent) {
     if (!run_ || run_->markers_broken || marked_ >= until)
         return run_ && run_->markers_broken
                    ? Result<void>(Error{ErrorCode::kTimeout,
@@ -221,10 +250,12 @@ Result<void> HubEngine::mark(MarkerLog::Position until) {
             WAVETAP_CHECK_OK(packets_->append_marker(marker, words));
         if (!words.empty()) {
             const CommandBuffer buffer = packets_->write_live(words);
+            sent = true;
             if (auto done = submit_and_wait({&buffer, 1}, options_.limits.marker); !done) {
                 run_->markers_broken = true;
                 return done;
             }
+            sent = false;
             statistics_.markers += reached - marked_;
         }
         marked_ = reached;
@@ -245,8 +276,13 @@ Result<RunSummary> HubEngine::stop_stream(bool deliver) {
 }
 
 Result<RunSummary> HubEngine::stop(bool deliver) {
-    if (stream_.active()) return stop_stream(deliver);
-    return finish_run(submit_and_wait({&run_->streams.stop, 1}, options_.limits.stop), deliver);
+    try {
+        if (stream_.active()) return stop_stream(deliver);
+        return finish_run(submit_and_wait({&run_->streams.stop, 1}, options_.limits.stop), deliver);
+    } catch (...) {
+        interrupted();
+        return caught_error();
+    }
 }
 
 FinishedRun HubEngine::take_run(Result<void> outcome) {
@@ -294,7 +330,10 @@ Result<RunSummary> HubEngine::finish_run(Result<void> outcome, bool deliver) {
 }
 
 void HubEngine::shut_down() {
-    give_back(stream_.pool().close(clock_.deadline_after(options_.limits.close)).has_value());
+    try {
+        give_back(stream_.pool().close(clock_.deadline_after(options_.limits.close)).has_value());
+    } catch (...) { // what was not given back stays with the runtime
+    }
 }
 
 void HubEngine::release_idle() {

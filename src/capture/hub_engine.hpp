@@ -37,31 +37,33 @@ class HubEngine {
     HubEngine(const HubEngine&) = delete;
     HubEngine& operator=(const HubEngine&) = delete;
 
-    /// Arms the trace unit; complete on return. After an error nothing runs; gpu_lost() tells
+    /// Arms the trace unit; complete on return. Never throws. After an error nothing runs; gpu_lost() tells
     /// whether packets may have reached a GPU that did not answer. Errors: kLimit, kUnavailable,
     /// kTimeout, kInvalidArgument, kUnsupported.
     Result<void> start(const RunRequest& request, const SlotPlan& plan, std::uint64_t run);
     /// Disarms, and with `deliver` hands every selected engine's bytes to the request's handler.
-    /// Each selected engine gets exactly one END. An error means that the run ended but data are
-    /// missing. Precondition: start() succeeded.
+    /// Each selected engine gets exactly one END. Never throws. An error means that the run ended but
+    /// data are missing (kLimit, without host memory: END chunks, too). Precondition: start() succeeded.
     Result<RunSummary> stop(bool deliver);
-    /// The fixed streams of leases, doing nothing, and a thread for their chunks. Errors: kLimit,
+    /// The fixed streams of leases, doing nothing, and a thread for their chunks. May throw, holding
+    /// nothing. Errors: kLimit,
     /// kUnavailable, kBusy (a handler of an earlier run has not returned).
     Result<LeaseStreams> open_leases();
     /// A slot is free for it, and no memory must grow while data of an earlier lease are on their way.
     bool may_begin_lease(const RunRequest& request, const SlotPlan& plan) const;
     /// Puts a run into the streams of leases, with markers for all that is loaded. The client then
     /// lets the GPU execute start and stop; nothing is waited for. After an error the streams do
-    /// nothing. Errors: those of start(). Preconditions: open_leases() succeeded, no run,
+    /// nothing. Never throws. Errors: those of start(). Preconditions: open_leases() succeeded, no run,
     /// may_begin_lease().
     Result<void> begin_lease(const RunRequest& request, const SlotPlan& plan, std::uint64_t run);
     /// The stop stream has retired: the data wait in their slot for deliver_lease(), and another lease
     /// may begin. With an error in `outcome` it will not retire; then the trace unit is disarmed
-    /// through the hub's own queue. Precondition: begin_lease() succeeded.
-    void retire_lease(Result<void> outcome);
+    /// through the hub's own queue. Never throws; false: there was no memory to keep its data, and
+    /// deliver_lease() will not speak of it. Precondition: begin_lease() succeeded.
+    bool retire_lease(Result<void> outcome);
     /// Hands over the next piece of the oldest retired lease, on a delivery thread; never waits for a
     /// handler. `ended`: set when that lease is over, as stop() would have returned it. False: nothing
-    /// is to be done before a handler returns.
+    /// is to be done before a handler returns. Never throws.
     bool deliver_lease(std::optional<Result<RunSummary>>& ended);
     /// Until deliver_lease() has something to do. False at the deadline.
     bool wait_for_lease_handler(TimePoint deadline);
@@ -72,7 +74,8 @@ class HubEngine {
     /// memory is never freed. Precondition: no run.
     void close_leases(bool abandoned);
 
-    /// Sends live markers for log entries before `until`. Errors: kTimeout, kUnavailable.
+    /// Sends live markers for log entries before `until`. Never throws. Errors: kTimeout, kUnavailable,
+    /// kLimit.
     Result<void> mark(MarkerLog::Position until);
     MarkerLog::Position marked() const { return marked_; }
     bool running() const { return run_.has_value(); }
@@ -80,7 +83,7 @@ class HubEngine {
     /// A streaming run wants poll() at next_poll().
     bool streaming() const { return stream_.active(); }
     TimePoint next_poll() const { return stream_.next_poll(); }
-    void poll() { stream_.poll(); }
+    void poll() { stream_.poll(); } ///< never throws
     /// `changed` is called on delivery threads when poll() has something to do, and is kept until
     /// they have ended.
     void on_delivery(std::function<void()> changed) {
@@ -88,7 +91,7 @@ class HubEngine {
     }
     bool on_delivery_thread() const { return stream_.on_delivery_thread(); }
     std::size_t delivery_threads() const { return stream_.delivery_threads(); }
-    /// Gives everything back. Precondition: not running.
+    /// Gives everything back. Never throws. Precondition: not running.
     void shut_down();
     /// Gives queue and memory back until the next start; delivery threads stay, parked.
     /// Precondition: not running.
@@ -107,6 +110,13 @@ class HubEngine {
     };
     /// `delivered`: no handler uses a staging slot any more.
     void give_back(bool delivered);
+    /// A step threw: a run is over, its data are lost, and where packets may have reached the GPU the
+    /// queue is rebuilt before the next start.
+    void interrupted() noexcept;
+    Result<void> start_run(const RunRequest& request, const SlotPlan& plan, std::uint64_t run);
+    Result<void> send_markers(MarkerLog::Position until, bool& sent);
+    Result<void> write_lease(const RunRequest& request, const SlotPlan& plan, std::uint64_t run);
+    bool step_delivery(std::optional<Result<RunSummary>>& ended);
     Result<void> ensure_queue();
     Result<void> rebuild_queue();
     Result<void> ensure_memory(const RunRequest& request, const SlotPlan& plan);
@@ -147,7 +157,7 @@ class HubEngine {
     std::optional<MarkerLog::Position> replay_until_;
     bool queue_ = false;
     bool lost_ = false;
-    std::optional<CommandBuffer> disarm_; ///< stop stream of a run whose end is unknown
+    std::optional<CommandBuffer> disarm_; ///< stop stream of a run whose end (or start) is unknown
     std::optional<Run> run_;
     MarkerLog::Position marked_ = 0;
     HubStatistics statistics_;
@@ -156,6 +166,7 @@ class HubEngine {
     std::deque<FinishedRun> retired_;     ///< leases, oldest first
     std::optional<RunDelivery> delivery_; ///< of one that is older
     bool handler_gone_ = false;           ///< its handler was given up
+    bool chunk_dropped_ = false;          ///< of it: no memory to hand it over
 };
 
 } // namespace wavetap::capture

@@ -11,7 +11,7 @@
 namespace wavetap::capture {
 
 Result<LeaseStreams> HubCore::do_open_leases() {
-    auto streams = engine.open_leases();
+    auto streams = caught([this] { return engine.open_leases(); });
     MutexLock lock(mutex);
     take_statistics();
     if (!streams) {
@@ -34,7 +34,7 @@ void HubCore::do_leases() {
         bool over = false;
         {
             MutexLock lock(mutex);
-            over = active_lease && lease_over;
+            over = !active_lease.empty() && lease_over;
             lease_over = false;
         }
         if (over) retire_lease({});
@@ -44,27 +44,26 @@ void HubCore::do_leases() {
 }
 
 void HubCore::next_lease() {
-    HubLease next;
+    HubLease* next = nullptr; // only this thread takes leases out
     SlotPlan wanted;
     {
         MutexLock lock(mutex);
-        if (active_lease || leases.empty()) return;
-        next = leases.front();
+        if (!active_lease.empty() || leases.empty()) return;
+        next = &leases.front();
         wanted = plan;
     }
-    if (!next.request.untraced) wanted.add(requirement_of(next.request));
-    const bool room = next.request.untraced || engine.may_begin_lease(next.request, wanted);
+    if (!next->request.untraced) wanted.add(requirement_of(next->request));
+    const bool room = next->request.untraced || engine.may_begin_lease(next->request, wanted);
     {
         MutexLock lock(mutex);
         lease_held = !room;
         if (!room) return;
-        leases.pop_front();
-        active_lease = next;
+        active_lease.splice(active_lease.end(), leases, leases.begin());
     }
-    begin_lease(next, wanted);
+    begin_lease(*next, wanted);
 }
 
-void HubCore::begin_lease(const HubLease& lease, const SlotPlan& wanted) {
+void HubCore::begin_lease(HubLease& lease, const SlotPlan& wanted) {
     const bool traced = !lease.request.untraced;
     std::uint64_t run = 0;
     {
@@ -102,9 +101,9 @@ void HubCore::look_at_lease() {
     void* id = nullptr;
     {
         MutexLock lock(mutex);
-        if (!active_lease || lease_over || clock.now() < lease_look) return;
+        if (active_lease.empty() || lease_over || clock.now() < lease_look) return;
         client = lease_client;
-        id = active_lease->id;
+        id = active_lease.front().id;
     }
     const LeaseProgress progress = client->lease_progress(id);
     const char* stream = nullptr;
@@ -124,12 +123,14 @@ void HubCore::look_at_lease() {
         ++statistics_client_misses;
         change(HubEvent::kStop);
     }
-    const Error reason{ErrorCode::kTimeout,
-                       std::string("the trace ") + stream +
-                           " in a queue of the application was not executed in time",
-                       "dispatch mode", "no dispatch is traced any more"};
-    end_all_leases(reason, true);
-    client->leases_failed(reason);
+    end_all_leases("a trace stream in a queue of the application was not executed in time", true);
+    const auto reason = caught([stream]() -> Result<void> {
+        return Error{ErrorCode::kTimeout,
+                     std::string("the trace ") + stream +
+                         " in a queue of the application was not executed in time",
+                     "dispatch mode", "no dispatch is traced any more"};
+    });
+    client->leases_failed(reason.error());
 }
 
 void HubCore::retire_lease(Result<void> outcome) {
@@ -138,24 +139,28 @@ void HubCore::retire_lease(Result<void> outcome) {
         MutexLock lock(mutex);
         armed = std::exchange(lease_armed, false);
     }
-    if (armed) engine.retire_lease(std::move(outcome));
+    const bool kept = armed && engine.retire_lease(std::move(outcome));
     MutexLock lock(mutex);
     take_statistics();
     if (armed) ++statistics.stops;
-    retired.push_back({active_lease->id, armed});
-    std::erase(lost_leases, active_lease->id); // another lease may get its name
-    active_lease.reset();
+    HubLease& lease = active_lease.front();
+    lease.armed = kept;
+    lease.no_data = armed && !kept;
+    lease.lost = false;
+    retired.splice(retired.end(), active_lease);
 }
 
 bool HubCore::deliver_leases() {
-    RetiredLease oldest;
+    const HubLease* oldest = nullptr;
     {
         MutexLock lock(mutex);
         if (retired.empty()) return false;
-        oldest = retired.front();
+        oldest = &retired.front();
     }
     std::optional<Result<RunSummary>> ended;
-    if (!oldest.armed)
+    if (oldest->no_data)
+        ended.emplace(brief_error(ErrorCode::kLimit, "no host memory"));
+    else if (!oldest->armed)
         ended = RunSummary{};
     else if (!engine.deliver_lease(ended))
         return false;
@@ -166,7 +171,7 @@ bool HubCore::deliver_leases() {
         take_statistics();
         client = lease_client;
     }
-    client->lease_ended(oldest.id, *ended);
+    client->lease_ended(oldest->id, *ended);
     MutexLock lock(mutex);
     retired.pop_front();
     lease_held = false;
@@ -188,29 +193,25 @@ void HubCore::deliver_all_leases() {
 
 void HubCore::drop_lost_leases() {
     bool active_lost = false, over = false;
-    std::vector<void*> dropped;
+    std::list<HubLease> dropped;
     LeaseClient* client = nullptr;
     {
         MutexLock lock(mutex);
+        if (!std::exchange(any_lost, false)) return;
         client = lease_client;
-        for (void* lost : std::exchange(lost_leases, {})) {
-            if (active_lease && active_lease->id == lost) active_lost = true;
-            const auto queued =
-                std::find_if(leases.begin(), leases.end(),
-                             [&](const HubLease& lease) { return lease.id == lost; });
-            if (queued == leases.end()) continue;
-            dropped.push_back(lost);
-            leases.erase(queued);
+        for (auto lease = leases.begin(); lease != leases.end();) {
+            const auto here = lease++;
+            if (here->lost) dropped.splice(dropped.end(), leases, here);
         }
+        active_lost = !active_lease.empty() && active_lease.front().lost;
         if (active_lost) over = std::exchange(lease_over, false);
     }
-    const Error ended{ErrorCode::kUnavailable, "the dispatch's queue ended before its trace did",
-                      "", ""};
-    if (active_lost) retire_lease(over ? Result<void>() : Result<void>(ended));
-    for (void* lost : dropped)
-        client->lease_ended(lost,
-                            Error{ErrorCode::kUnavailable,
-                                  "the dispatch's queue ended before its trace began", "", ""});
+    const auto gone = [](const char* words) { return brief_error(ErrorCode::kUnavailable, words); };
+    if (active_lost)
+        retire_lease(over ? Result<void>()
+                          : Result<void>(gone("the dispatch's queue ended before its trace did")));
+    for (const HubLease& lease : dropped)
+        client->lease_ended(lease.id, gone("the dispatch's queue ended before its trace began"));
     MutexLock lock(mutex);
     answered.notify_all();
 }
@@ -223,28 +224,30 @@ void HubCore::do_close_leases() {
         left = std::exchange(packets_left, true);
         change(HubEvent::kStop);
     }
-    end_all_leases({ErrorCode::kTimeout, "the trace ended before the dispatch did", "", ""}, left);
+    end_all_leases("the trace ended before the dispatch did", left);
 }
 
-void HubCore::end_all_leases(const Error& reason, bool packets_may_run) {
+void HubCore::end_all_leases(const char* reason, bool packets_may_run) {
     bool active = false, over = false;
-    std::deque<HubLease> left;
+    std::list<HubLease> left;
     LeaseClient* client = nullptr;
     {
         MutexLock lock(mutex);
         admitting = false;
-        active = active_lease.has_value();
+        active = !active_lease.empty();
         over = std::exchange(lease_over, false);
-        lost_leases.clear();
-        left = std::exchange(leases, {});
+        any_lost = false;
+        left.splice(left.end(), leases);
         client = lease_client;
     }
-    if (active) retire_lease(over ? Result<void>() : Result<void>(reason));
+    if (active)
+        retire_lease(over ? Result<void>()
+                          : Result<void>(brief_error(ErrorCode::kTimeout, reason)));
     deliver_all_leases();
     // What was not told to be over may still be executed.
     engine.close_leases(packets_may_run || (active && !over) || !left.empty());
     for (const HubLease& lease : left)
-        client->lease_ended(lease.id, reason);
+        client->lease_ended(lease.id, brief_error(ErrorCode::kTimeout, reason));
     MutexLock lock(mutex);
     take_statistics();
     change(engine.gpu_lost() ? HubEvent::kGpuLost : HubEvent::kDrained);
@@ -262,9 +265,10 @@ Result<LeaseStreams> AgentHub::open_leases(std::uint32_t owner_context, LeaseCli
     {
         MutexLock lock(core.mutex);
         core.lease_client = &client;
-        WAVETAP_CHECK_OK(core.thread_or_refuse(core_));
-        if (!inside) {
-            HubRequest* asked = core.acquire();
+        WAVETAP_TRY(HubRequest * asked, core.request_or_refuse(core_));
+        if (inside) {
+            core.recycle(asked);
+        } else {
             asked->kind = HubRequest::Kind::kOpenLeases;
             auto answer = core.ask(asked);
             if (!answer) return std::move(answer.error());
@@ -275,28 +279,33 @@ Result<LeaseStreams> AgentHub::open_leases(std::uint32_t owner_context, LeaseCli
 }
 
 Result<void> AgentHub::lease(void* lease, const RunRequest& request) {
-    MutexLock lock(core_->mutex);
-    if (core_->closing || !core_->admitting || core_->state != HubState::kLeasing)
-        return Error{ErrorCode::kWrongState, "no dispatch can be traced now", "", ""};
-    core_->leases.push_back({lease, request});
-    core_->work.notify_one();
-    return {};
+    return caught([&]() -> Result<void> {
+        std::list<HubLease> fresh;
+        fresh.push_back({lease, request});
+        MutexLock lock(core_->mutex);
+        if (core_->closing || !core_->admitting || core_->state != HubState::kLeasing)
+            return Error{ErrorCode::kWrongState, "no dispatch can be traced now", "", ""};
+        core_->leases.splice(core_->leases.end(), fresh);
+        core_->work.notify_one();
+        return {};
+    });
 }
 
 void AgentHub::lease_retired(void* lease) {
     MutexLock lock(core_->mutex);
-    if (!core_->active_lease || core_->active_lease->id != lease) return;
+    if (core_->active_lease.empty() || core_->active_lease.front().id != lease) return;
     core_->lease_over = true;
     core_->work.notify_one();
 }
 
 void AgentHub::lease_lost(void* lease) {
     MutexLock lock(core_->mutex);
-    const auto is_it = [lease](const HubLease& one) { return one.id == lease; };
-    const bool active = core_->active_lease && is_it(*core_->active_lease);
-    if (!active && std::ranges::none_of(core_->leases, is_it)) return; // its turn is over
-    core_->lost_leases.push_back(lease);
-    core_->work.notify_one();
+    for (std::list<HubLease>* list : {&core_->active_lease, &core_->leases})
+        for (HubLease& one : *list) {
+            if (one.id != lease) continue;
+            one.lost = core_->any_lost = true;
+            core_->work.notify_one();
+        }
 }
 
 Result<void> AgentHub::close_leases(std::uint64_t owner, bool packets_left) {
@@ -312,10 +321,10 @@ Result<void> AgentHub::close_leases(std::uint64_t owner, bool packets_left) {
         packets_left ? core.clock.now()
                      : core.clock.deadline_after(core.options.engine.limits.drain),
         [&]() WAVETAP_REQUIRES(core.mutex) {
-            return core.leases.empty() && !core.active_lease && core.retired.empty() &&
-                   core.lost_leases.empty();
+            return core.leases.empty() && core.active_lease.empty() && core.retired.empty();
         });
-    HubRequest* asked = core.acquire();
+    if (std::exchange(core.close_asked, true)) return closed_error();
+    HubRequest* asked = &core.close_request;
     asked->kind = HubRequest::Kind::kCloseLeases;
     if (auto closed = core.ask(asked); !closed) return std::move(closed.error());
     if (!drained)

@@ -162,8 +162,8 @@ Result<void> ControlArena::ensure() {
     live_offset_ = round_up(control_bytes_, kPage);
     streams_offset_ = live_offset_ + kLiveDwords * 4;
     const std::uint64_t bytes = round_up(streams_offset_ + kStreams * entry_bytes_, kPage);
+    entries_.assign(kStreams, Entry{}); // before there is memory to lose
     WAVETAP_TRY(memory_, backend_.allocate_host(bytes));
-    entries_.assign(kStreams, Entry{});
     return {};
 }
 
@@ -186,17 +186,18 @@ Result<TraceStreams> ControlArena::streams(const pm4::TraceConfig& config, std::
 
     const std::size_t index = next_victim_;
     next_victim_ = (next_victim_ + 1) % kStreams;
+    Entry& entry = entries_[index];
+    entry.used = false;
+    entry.config = config;
     const std::uint64_t at = streams_offset_ + index * entry_bytes_;
     std::memcpy(memory_.host + at, start.data(), start.size() * 4);
     std::memcpy(memory_.host + at + stop_offset, stop.data(), stop.size() * 4);
     ++built_;
-    Entry& entry = entries_[index];
-    entry.used = true;
-    entry.config = config;
     entry.output_va = output_va;
     entry.extra_va = extra;
     entry.streams.start = {memory_.va + at, static_cast<std::uint32_t>(start.size())};
     entry.streams.stop = {memory_.va + at + stop_offset, static_cast<std::uint32_t>(stop.size())};
+    entry.used = true;
     return entry.streams;
 }
 

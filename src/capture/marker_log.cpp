@@ -30,9 +30,9 @@ MarkerLog::Position MarkerLog::unload(std::uint64_t id) {
         return !entry.unload && entry.object.id == id && entry.dead_from == ~Position{0};
     });
     if (match == entries_.rend()) return next_;
-    match->dead_from = next_;
-    const CodeObject object = match->object;
-    entries_.push_back(Entry{object, true, next_, ~Position{0}});
+    const auto place = static_cast<std::size_t>(entries_.rend() - match) - 1;
+    entries_.push_back(Entry{entries_[place].object, true, next_, ~Position{0}});
+    entries_[place].dead_from = next_;
     return ++next_;
 }
 

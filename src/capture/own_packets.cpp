@@ -61,10 +61,10 @@ Result<const RingStreams*> OwnPackets::ring(const pm4::TraceConfig& config,
     for (CommandBuffer& piece : pieces)
         piece.va += commands_.memory().va;
     ring_.query = pieces[0];
-    ring_.swaps.assign(pieces.begin() + 1, pieces.end());
     ring_.swaps_per_engine = kMaxOutputSlots;
     ring_config_ = config;
     ring_va_ = va;
+    ring_.swaps.assign(pieces.begin() + 1, pieces.end()); // last: now the ring is whole
     return &ring_;
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "capture/stream_engine.hpp"
 
+#include "base/caught.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -262,9 +264,31 @@ void StreamEngine::take_back() {
 }
 
 void StreamEngine::poll() {
-    take_back();
-    if (state_.phase == ProducerState::Phase::kPolling && parts_.clock.now() >= next_poll_)
-        run(Event{});
+    try {
+        take_back();
+        if (state_.phase == ProducerState::Phase::kPolling && parts_.clock.now() >= next_poll_)
+            run(Event{});
+    } catch (...) {
+        break_off(caught_error());
+    }
+}
+
+void StreamEngine::break_off(Error reason) noexcept {
+    outcome_ = std::move(reason);
+    try {
+        Event failed;
+        failed.kind = Event::Kind::kFailed;
+        run(failed);
+    } catch (...) {
+    }
+    state_.phase = ProducerState::Phase::kFailed; // also where its last chunks found no memory
+}
+
+void StreamEngine::drop() noexcept {
+    if (!context_) return;
+    pool_.discard();
+    parts_.bank.abandon_staging(pool_.abandon());
+    context_.reset();
 }
 
 void StreamEngine::finish(RunSummary& summary) {

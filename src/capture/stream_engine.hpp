@@ -63,6 +63,9 @@ class StreamEngine {
     /// Ends the run; with `deliver` every chunk was handed over on return. Errors: as
     /// HubEngine::stop(), and kTimeout when a handler did not return.
     Result<RunSummary> stop(bool deliver);
+    /// Something threw in the middle of a step: the run is over, its data are lost, and the trace unit
+    /// may still be armed. Staging slots that a handler reads are left alone.
+    void drop() noexcept;
 
   private:
     using Event = ProducerEvent;
@@ -79,6 +82,8 @@ class StreamEngine {
     Result<void> read_status(RingMoment moment, std::uint32_t swapped);
     Chunk prototype(const ProducerAction& action) const;
     void take_back();
+    /// A step threw: as a GPU that does not answer.
+    void break_off(Error reason) noexcept;
     void finish(RunSummary& summary);
 
     Parts parts_;
