@@ -187,7 +187,7 @@ void ThreadTraceUnit::update_selection(std::uint64_t now) {
 
 // A sample's token comes behind all others of its clock.
 void ThreadTraceUnit::drain(std::uint64_t now) {
-    perf_.latch(now);
+    if (perf_.due(now)) perf_.latch(now);
     std::size_t done = 0;
     for (;;) {
         const bool instruction = done < pending_.size() && pending_[done].due <= now;
