@@ -81,7 +81,7 @@ Result<void> export_file(const Options& options, const std::vector<store::TraceF
             folders, code, perfetto, [&](std::string_view text) { return output.write(text); }));
         return output.close();
     }
-    WAVETAP_TRY(const report::HotSpots spots, report::find_hot_spots(folders, code, 1, false));
+    WAVETAP_TRY(const report::HotSpots spots, report::find_hot_spots(folders, code, 1, 0));
     WAVETAP_CHECK_OK(output.write(options.to == "csv" ? report::to_stats_csv(spots, code)
                                                       : report::to_speedscope(spots)));
     for (const std::string& problem : spots.problems)

@@ -16,7 +16,8 @@ constexpr const char* kFooter = R"(Examples:
   wavetap report                          instructions of the newest trace
   wavetap report trace --by line
   wavetap report run1 run2 --by cu --json=report.json
-Several folders are added up. Times are shader clocks; from the software GPU they are modelled.)";
+Several folders are added up. `--by wave` needs memory for the waves that it lists: with --json or
+--rows 0 these are all. Times are shader clocks; from the software GPU they are modelled.)";
 
 struct Options {
     std::vector<std::string> dirs;
@@ -30,8 +31,13 @@ Result<void> report(const Options& options) {
     WAVETAP_TRY(const report::View view, report::parse_view(options.by));
     WAVETAP_TRY(const std::vector<store::TraceFolder> folders, open_folders(options.dirs));
     report::CodeTable code;
-    WAVETAP_TRY(const report::HotSpots spots, report::find_hot_spots(folders, code, options.threads,
-                                                                     view == report::View::kWave));
+    // JSON has every wave, the text only as many as it shows.
+    const bool all = options.rows == 0 || options.json.wanted();
+    const std::size_t most_waves = view != report::View::kWave ? 0
+                                   : all                       ? report::kAllWaves
+                                                               : options.rows;
+    WAVETAP_TRY(const report::HotSpots spots,
+                report::find_hot_spots(folders, code, options.threads, most_waves));
     if (!options.json.on_stdout()) fmt::print("{}", report::to_text(spots, view, options.rows));
     if (options.json.wanted())
         WAVETAP_CHECK_OK(write_json(options.json, report::to_json(spots, view)));

@@ -103,15 +103,7 @@ class Collector final : public RecordSink {
         order_ = std::move(order);
     }
     void drop() {
-        records_->waves.clear();
-        records_->dispatches.clear();
-        records_->realtime.clear();
-        records_->userdata_writes.clear();
-        records_->code_objects.clear();
-        records_->events.clear();
-        records_->shader_data.clear();
-        records_->perf.clear();
-        records_->other_simd.clear();
+        records_->clear_lists();
         order_.clear();
     }
 
@@ -244,6 +236,38 @@ Result<sqtt::Header> header_of(std::span<const std::byte> bytes,
 
 } // namespace
 
+namespace {
+
+template <class Do> void each_list(BlobRecords& records, BlobRecords& other, Do&& act) {
+    act(records.waves, other.waves);
+    act(records.dispatches, other.dispatches);
+    act(records.realtime, other.realtime);
+    act(records.userdata_writes, other.userdata_writes);
+    act(records.code_objects, other.code_objects);
+    act(records.events, other.events);
+    act(records.shader_data, other.shader_data);
+    act(records.perf, other.perf);
+    act(records.other_simd, other.other_simd);
+}
+
+} // namespace
+
+bool BlobRecords::has_lists() const {
+    return !(waves.empty() && dispatches.empty() && realtime.empty() && userdata_writes.empty() &&
+             code_objects.empty() && events.empty() && shader_data.empty() && perf.empty() &&
+             other_simd.empty());
+}
+
+void BlobRecords::clear_lists() {
+    each_list(*this, *this, [](auto& list, auto&) { list.clear(); });
+}
+
+void BlobRecords::take_lists(BlobRecords& other) {
+    each_list(*this, other, [](auto& mine, auto& others) { std::swap(mine, others); });
+    generation = other.generation;
+    clock_base = other.clock_base;
+}
+
 Result<BlobRecords> decode_blob(std::span<const std::byte> bytes, const Options& options) {
     WAVETAP_TRY(const auto header, header_of(bytes, options.header));
     Diagnostics diagnostics;
@@ -322,7 +346,11 @@ Result<void> PieceDecoder::finish() {
 }
 
 BlobRecords& PieceDecoder::records() {
-    if (impl_->running) impl_->running->collector.finish();
+    if (impl_->running) {
+        impl_->running->collector.finish();
+        impl_->records.clock_base = impl_->running->decoder.clock_base();
+        impl_->records.generation = sqtt::generation_name(impl_->header.generation);
+    }
     return impl_->records;
 }
 

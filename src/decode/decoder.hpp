@@ -72,6 +72,12 @@ struct BlobRecords {
     std::uint64_t wave_end_without_start = 0, tokens_without_wave = 0;
     std::uint64_t used_bytes = 0; ///< bytes before the zero padding of the end
     std::vector<Diagnostic> diagnostics;
+
+    /// Records that come by and by: waves, dispatches, samples, events and so on.
+    bool has_lists() const;
+    void clear_lists();
+    /// Swaps the lists with those of `other`; takes its generation and clock_base.
+    void take_lists(BlobRecords& other);
 };
 
 /// Decodes one shader engine's bytes. Errors: kCorrupt / kUnsupported only if the header cannot be
@@ -92,7 +98,8 @@ class PieceDecoder {
     /// No more come: open waves are delivered, totals and diagnostics are there. Errors: kCorrupt (no
     /// whole header came).
     Result<void> finish();
-    /// What was found since it was last dropped; waves in the order of their starts. The same whatever
+    /// What was found since it was last dropped; waves in the order of their starts. Also the generation
+    /// and, once the stream has told it, clock_base; other totals only after finish(). The same whatever
     /// the number of threads. Objects that the stream names late as loaded before it began are found
     /// for waves that are still here.
     BlobRecords& records();

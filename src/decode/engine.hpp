@@ -53,6 +53,8 @@ class Engine {
                                   std::uint64_t origin, bool last) = 0;
     /// After the last piece: waves that are still open are delivered as unfinished.
     virtual BlobTotals finish() = 0;
+    /// BlobTotals::clock_base once the stream has told it.
+    virtual std::optional<std::uint64_t> clock_base() const = 0;
 };
 
 struct StreamOptions {

@@ -57,6 +57,8 @@ template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine
         return at.bits;
     }
 
+    std::optional<std::uint64_t> clock_base() const override { return totals_.clock_base; }
+
     BlobTotals finish() override {
         const StreamPoint end{time_, end_bits_ / 8};
         if (truncated_) {

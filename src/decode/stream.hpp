@@ -49,6 +49,10 @@ class StreamDecoder {
 
     /// Null until the header was read.
     const sqtt::Header* header() const { return header_ ? &*header_ : nullptr; }
+    /// BlobTotals::clock_base once the stream has told it.
+    std::optional<std::uint64_t> clock_base() const {
+        return engine_ ? engine_->clock_base() : std::nullopt;
+    }
     /// Bytes that were fed and not left out.
     std::uint64_t bytes() const { return origin_ + pending_.size(); }
 

@@ -3,6 +3,7 @@
 #include "report/att_folder.hpp"
 
 #include "store/files.hpp"
+#include "store/pieces.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -77,11 +78,16 @@ class ProcessWriter {
 
     Result<void> write_segment(std::uint32_t agent, std::uint32_t se, std::uint64_t dispatch,
                                const store::Segment& segment) {
-        WAVETAP_TRY(const std::vector<std::byte> bytes, store::read_segment(process_, segment));
-        if (bytes.empty()) return {};
+        WAVETAP_TRY(store::PieceReader reader, store::PieceReader::open(process_, segment));
+        if (reader.bytes() == 0) return {};
         const std::string name =
             fmt::format("{}_{}_shader_engine_{}_{}.att", process_.pid, agent + 1, se, dispatch);
-        WAVETAP_CHECK_OK(store::write_new_file(dir_ + "/" + name, bytes));
+        WAVETAP_TRY(store::NewFile file, store::NewFile::create(dir_ + "/" + name));
+        while (!reader.at_end()) {
+            WAVETAP_TRY(const auto piece, reader.next());
+            WAVETAP_CHECK_OK(file.write(piece));
+        }
+        WAVETAP_CHECK_OK(file.finish());
         names_.push_back({{"key", dispatch}, {"value", name}});
         ++traces_;
         return {};

@@ -82,7 +82,6 @@ Result<void> decode_piece(Work& work) {
             work.done = true;
             return {};
         }
-        work.options.want_events = false;
         work.decoder.emplace(work.options);
     }
     WAVETAP_TRY(const auto piece, work.reader->next());
@@ -99,7 +98,7 @@ Result<void> decode_piece(Work& work) {
     if (work.done)
         blob.records = std::move(records);
     else
-        std::swap(blob.records.waves, records.waves);
+        blob.records.take_lists(records);
     work.decoder->drop();
     return {};
 }
@@ -123,8 +122,8 @@ class Batch {
     Batch(const BlobVisitor& whole, unsigned threads)
         : whole_(&whole), pool_(thread_count(threads)) {}
     /// By and by.
-    Batch(const BlobVisitor& on_waves, const BlobVisitor& on_end, unsigned threads)
-        : on_waves_(&on_waves), on_end_(&on_end), pool_(thread_count(threads)) {}
+    Batch(const BlobVisitor& on_piece, const BlobVisitor& on_end, bool events, unsigned threads)
+        : on_piece_(&on_piece), on_end_(&on_end), events_(events), pool_(thread_count(threads)) {}
 
     void add(Work work) {
         work_.push_back(std::move(work));
@@ -155,6 +154,7 @@ class Batch {
         constexpr std::uint64_t kWorthAThread = 64 * 1024;
         for (Work& work : work_) {
             describe(work);
+            work.options.want_events = events_;
             work.options.threads = static_cast<unsigned>(
                 std::min<std::uint64_t>(work.options.threads, work.blob.bytes / kWorthAThread + 1));
         }
@@ -164,10 +164,10 @@ class Batch {
             for (Work& work : work_) {
                 more = more || !work.done;
                 Blob& blob = work.blob;
-                if (blob.records.waves.empty()) continue;
-                if (*on_waves_) (*on_waves_)(blob);
+                if (!blob.records.has_lists()) continue;
+                if (*on_piece_) (*on_piece_)(blob);
                 blob.handed_over.add(blob.records.waves);
-                blob.records.waves.clear();
+                blob.records.clear_lists();
             }
         }
         for (const Work& work : work_)
@@ -175,8 +175,9 @@ class Batch {
     }
 
     const BlobVisitor* whole_ = nullptr;
-    const BlobVisitor* on_waves_ = nullptr;
+    const BlobVisitor* on_piece_ = nullptr;
     const BlobVisitor* on_end_ = nullptr;
+    bool events_ = false;
     TaskPool pool_;
     std::vector<Work> work_;
 };
@@ -242,7 +243,13 @@ Result<void> visit_blobs(const store::TraceFolder& folder, CodeTable& code,
 
 Result<void> visit_waves(const store::TraceFolder& folder, CodeTable& code,
                          const BlobVisitor& on_waves, const BlobVisitor& on_end, unsigned threads) {
-    Batch batch(on_waves, on_end, threads);
+    Batch batch(on_waves, on_end, false, threads);
+    return visit(folder, code, batch);
+}
+
+Result<void> visit_pieces(const store::TraceFolder& folder, CodeTable& code,
+                          const BlobVisitor& on_piece, const BlobVisitor& on_end) {
+    Batch batch(on_piece, on_end, true, 1);
     return visit(folder, code, batch);
 }
 

@@ -66,4 +66,9 @@ Result<void> visit_waves(const store::TraceFolder& folder, CodeTable& code,
                          const BlobVisitor& on_waves, const BlobVisitor& on_end,
                          unsigned threads = 1);
 
+/// visit_waves() with all other records too, one blob at a time. `on_piece` sees the generation, and
+/// records.clock_base once the stream has told it.
+Result<void> visit_pieces(const store::TraceFolder& folder, CodeTable& code,
+                          const BlobVisitor& on_piece, const BlobVisitor& on_end);
+
 } // namespace wavetap::report

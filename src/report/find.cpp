@@ -55,8 +55,8 @@ void add_idle_contexts(const store::ProcessTrace& process, Health& health) {
 } // namespace
 
 Result<HotSpots> find_hot_spots(const std::vector<store::TraceFolder>& folders, CodeTable& code,
-                                unsigned threads, bool each_wave) {
-    HotSpotBuilder builder(code, each_wave);
+                                unsigned threads, std::size_t most_waves) {
+    HotSpotBuilder builder(code, most_waves);
     for (const store::TraceFolder& folder : folders) {
         builder.add_folder(folder);
         WAVETAP_CHECK_OK(visit_waves(

@@ -70,6 +70,13 @@ std::size_t own_position(const std::vector<code::SourceLine>& chain) {
     return 0;
 }
 
+/// By falling latency; the same whatever the order in which waves came.
+bool comes_first(const WaveRow& a, const WaveRow& b) {
+    return std::tie(b.sums.latency, a.dir, a.run, a.se, a.segment, a.start, a.cu, a.simd, a.slot,
+                    a.end) < std::tie(a.sums.latency, b.dir, b.run, b.se, b.segment, b.start, b.cu,
+                                      b.simd, b.slot, b.end);
+}
+
 bool counts_in_wgps(const std::string& gfx) {
     const code::ChipRow* chip = code::find_chip(gfx);
     return chip != nullptr && chip->generation != "gfx9";
@@ -98,7 +105,7 @@ struct HotSpotBuilder::Impl {
     std::map<KernelKey, KernelRow> kernels;
     std::map<CuKey, CuRow> cus;
     std::map<std::string, Fault> faults;
-    bool each_wave = true;
+    std::size_t most_waves = kAllWaves;
 
     explicit Impl(CodeTable& table) : code(table) {}
 
@@ -175,7 +182,18 @@ struct HotSpotBuilder::Impl {
         add_to(place.sums, row.sums);
         spots.latency += row.sums.latency;
         spots.instructions += row.sums.hits;
-        if (each_wave) spots.by_wave.push_back(std::move(row));
+        if (most_waves == 0) return;
+        spots.by_wave.push_back(std::move(row));
+        constexpr std::size_t kSpare = 4096;
+        if (most_waves < kAllWaves - kSpare && spots.by_wave.size() >= most_waves + kSpare)
+            keep_most();
+    }
+
+    void keep_most() {
+        if (spots.by_wave.size() <= most_waves) return;
+        const auto end = spots.by_wave.begin() + static_cast<std::ptrdiff_t>(most_waves);
+        std::nth_element(spots.by_wave.begin(), end, spots.by_wave.end(), comes_first);
+        spots.by_wave.erase(end, spots.by_wave.end());
     }
 
     void add_instruction(const Blob& blob, const decode::InstructionRecord& instruction,
@@ -255,9 +273,9 @@ struct HotSpotBuilder::Impl {
     }
 };
 
-HotSpotBuilder::HotSpotBuilder(CodeTable& code, bool each_wave)
+HotSpotBuilder::HotSpotBuilder(CodeTable& code, std::size_t most_waves)
     : impl_(std::make_unique<Impl>(code)) {
-    impl_->each_wave = each_wave;
+    impl_->most_waves = most_waves;
 }
 HotSpotBuilder::~HotSpotBuilder() = default;
 
@@ -325,14 +343,9 @@ HotSpots HotSpotBuilder::finish() {
     sort_and_share(impl.spots.by_instruction, latency);
     sort_and_share(impl.spots.by_line, latency);
     sort_and_share(impl.spots.by_kernel, latency);
-    // Pieces of several blobs come in turn, as many as there are threads.
-    std::sort(impl.spots.by_wave.begin(), impl.spots.by_wave.end(),
-              [](const WaveRow& a, const WaveRow& b) {
-                  return std::tie(a.dir, a.run, a.se, a.segment, a.start, a.cu, a.simd, a.slot,
-                                  a.end) < std::tie(b.dir, b.run, b.se, b.segment, b.start, b.cu,
-                                                    b.simd, b.slot, b.end);
-              });
-    sort_and_share(impl.spots.by_wave, latency);
+    impl.keep_most();
+    std::sort(impl.spots.by_wave.begin(), impl.spots.by_wave.end(), comes_first);
+    give_shares(impl.spots.by_wave, latency);
     give_shares(impl.spots.by_cu, latency);
     std::swap(spots, impl.spots);
     return spots;

@@ -126,15 +126,17 @@ struct HotSpots {
     std::vector<InstructionRow> by_instruction;
     std::vector<LineRow> by_line;
     std::vector<KernelRow> by_kernel;
-    std::vector<WaveRow> by_wave; ///< if asked for
+    std::vector<WaveRow> by_wave; ///< as many as were asked for
     std::vector<CuRow> by_cu;     ///< by agent, engine and number
 };
+
+inline constexpr std::size_t kAllWaves = ~std::size_t{0};
 
 /// Adds up blobs. `code` outlives it. One thread.
 class HotSpotBuilder {
   public:
-    /// `each_wave`: HotSpots::by_wave, which grows with the trace, is wanted.
-    explicit HotSpotBuilder(CodeTable& code, bool each_wave = true);
+    /// `most_waves`: rows of HotSpots::by_wave that are kept, those of the highest latency.
+    explicit HotSpotBuilder(CodeTable& code, std::size_t most_waves = kAllWaves);
     ~HotSpotBuilder();
     /// Takes in what the manifests say; before the blobs of that folder.
     void add_folder(const store::TraceFolder& folder);
@@ -149,10 +151,10 @@ class HotSpotBuilder {
     std::unique_ptr<Impl> impl_;
 };
 
-/// Everything in `folders`. Without `each_wave` HotSpots::by_wave stays empty and memory does not grow
-/// with the traces. Errors: those of visit_waves().
+/// Everything in `folders`; `most_waves` as HotSpotBuilder's. Memory does not grow with the traces
+/// unless that does. Errors: those of visit_waves().
 Result<HotSpots> find_hot_spots(const std::vector<store::TraceFolder>& folders, CodeTable& code,
-                                unsigned threads = 1, bool each_wave = true);
+                                unsigned threads = 1, std::size_t most_waves = kAllWaves);
 
 enum class View : std::uint8_t { kInstruction, kLine, kKernel, kWave, kCu };
 /// "inst", "line", "kernel", "wave", "cu". Errors: kInvalidArgument naming the words.

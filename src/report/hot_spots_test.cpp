@@ -37,10 +37,11 @@ class HotSpotsTest : public ::testing::Test {
         return wave;
     }
 
-    HotSpots build(const std::vector<decode::WaveRecord>& waves) {
+    HotSpots build(const std::vector<decode::WaveRecord>& waves,
+                   std::size_t most_waves = kAllWaves) {
         Blob blob = trace_.blob();
         blob.records.waves = waves;
-        HotSpotBuilder builder(code_);
+        HotSpotBuilder builder(code_, most_waves);
         builder.add_folder(trace_.folder);
         builder.add(blob);
         return builder.finish();
@@ -50,6 +51,27 @@ class HotSpotsTest : public ::testing::Test {
     CodeTable code_;
     std::uint64_t saxpy_ = 0;
 };
+
+// Rows are given up on the way, thousands at a time; those that are left are the first of all.
+TEST_F(HotSpotsTest, TheWavesOfHighestLatencyAreKept) {
+    std::vector<decode::WaveRecord> waves;
+    for (std::uint32_t i = 0; i < 10'000; ++i) {
+        waves.push_back(busy_wave());
+        waves.back().start += i;
+        waves.back().instructions[0].duration = i * 7919 % 100;
+    }
+    const HotSpots all = build(waves);
+    const HotSpots some = build(waves, 20);
+    ASSERT_EQ(all.by_wave.size(), waves.size());
+    ASSERT_EQ(some.by_wave.size(), 20U);
+    for (std::size_t i = 0; i < some.by_wave.size(); ++i) {
+        EXPECT_EQ(some.by_wave[i].start, all.by_wave[i].start) << i;
+        EXPECT_EQ(some.by_wave[i].sums.latency, all.by_wave[i].sums.latency) << i;
+        EXPECT_EQ(some.by_wave[i].share, all.by_wave[i].share) << i;
+    }
+    EXPECT_EQ(some.waves, all.waves);
+    EXPECT_TRUE(build(waves, 0).by_wave.empty());
+}
 
 TEST_F(HotSpotsTest, InstructionsAddUp) {
     const HotSpots spots = build({busy_wave(), busy_wave()});

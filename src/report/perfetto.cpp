@@ -14,11 +14,14 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace wavetap::report {
 namespace {
 
 using json = nlohmann::ordered_json;
+
+constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
 
 std::string dump(const json& value) {
     return value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -51,29 +54,55 @@ class Writer {
         return sink_("\n],\"otherData\":" + dump(metadata) + "}\n");
     }
 
+    /// Some more waves of an engine; what comes before its absolute clock waits for it.
     Result<void> add(const Blob& blob) {
-        ++process_;
-        // Engines with absolute clocks stand on one time line; others begin at zero.
-        std::int64_t shift = 0;
-        if (blob.records.clock_base) {
-            if (!origin_) origin_ = blob.records.clock_base;
-            shift = static_cast<std::int64_t>(*blob.records.clock_base - *origin_);
+        const decode::BlobRecords& records = blob.records;
+        if (records.generation == "gfx9" && !records.clock_base) {
+            early_.insert(early_.end(), records.waves.begin(), records.waves.end());
+            return {};
         }
+        return add_waves(blob, records.waves);
+    }
+
+    /// The end of an engine.
+    Result<void> end(const Blob& blob) {
+        WAVETAP_CHECK_OK(add_waves(blob, {}));
+        begun_ = false;
+        return {};
+    }
+
+  private:
+    Result<void> add_waves(const Blob& blob, const std::vector<decode::WaveRecord>& waves) {
         text_.clear();
-        name("process_name", 0,
-             fmt::format("{} run {} SE {} ({})", blob.agent->name, blob.run->info.id, blob.se,
-                         blob.agent->timing));
-        std::set<std::uint32_t> named;
-        for (const decode::WaveRecord& wave : blob.records.waves) {
-            if (named.insert(track_of(wave)).second)
-                name("thread_name", track_of(wave),
-                     fmt::format("CU {} SIMD {} slot {}", wave.cu, wave.simd, wave.slot));
-            add_wave(blob, wave, shift);
+        if (!begun_) {
+            begun_ = true;
+            ++process_;
+            // Engines with absolute clocks stand on one time line; others begin at zero.
+            shift_ = 0;
+            if (blob.records.clock_base) {
+                if (!origin_) origin_ = blob.records.clock_base;
+                shift_ = static_cast<std::int64_t>(*blob.records.clock_base - *origin_);
+            }
+            name("process_name", 0,
+                 fmt::format("{} run {} SE {} ({})", blob.agent->name, blob.run->info.id, blob.se,
+                             blob.agent->timing));
+            named_.clear();
+        }
+        const std::vector<decode::WaveRecord> early = std::exchange(early_, {});
+        for (const auto* list : {&early, &waves}) {
+            for (const decode::WaveRecord& wave : *list) {
+                if (named_.insert(track_of(wave)).second)
+                    name("thread_name", track_of(wave),
+                         fmt::format("CU {} SIMD {} slot {}", wave.cu, wave.simd, wave.slot));
+                add_wave(blob, wave);
+                if (text_.size() < kWriteBytes) continue;
+                WAVETAP_CHECK_OK(sink_(text_));
+                text_.clear();
+            }
         }
         return sink_(text_);
     }
 
-  private:
     void event(const std::string& line) {
         text_ += first_ ? "\n" : ",\n";
         text_ += line;
@@ -96,11 +125,11 @@ class Writer {
                           dump(arguments)));
     }
 
-    void add_wave(const Blob& blob, const decode::WaveRecord& wave, std::int64_t shift) {
+    void add_wave(const Blob& blob, const decode::WaveRecord& wave) {
         const auto place = code_.place(*blob.process, wave.entry);
         const code::Symbol* function = place ? code_.function(*place) : nullptr;
         const std::uint64_t end = std::max(wave.start, wave.end);
-        slice(track_of(wave), shift + static_cast<std::int64_t>(wave.start), end - wave.start,
+        slice(track_of(wave), shift_ + static_cast<std::int64_t>(wave.start), end - wave.start,
               dump(function != nullptr ? function->demangled : "wave"),
               {{"entry", format_hex(wave.entry.absolute)}, {"complete", wave.complete}});
         if (!options_.instructions) return;
@@ -113,7 +142,7 @@ class Writer {
             if (wave.complete) until = std::min(until, end);
             const std::uint64_t start = std::max(from, now.time);
             if (until < start) continue;
-            slice(track_of(wave), shift + static_cast<std::int64_t>(start), until - start,
+            slice(track_of(wave), shift_ + static_cast<std::int64_t>(start), until - start,
                   instruction_name(blob, now),
                   {{"pc", format_hex(now.pc.absolute)},
                    {"latency", now.duration},
@@ -140,6 +169,11 @@ class Writer {
     std::string text_;
     std::optional<std::uint64_t> origin_;
     std::uint32_t process_ = 0;
+    // Of the engine that is being written.
+    bool begun_ = false;
+    std::int64_t shift_ = 0;
+    std::set<std::uint32_t> named_;
+    std::vector<decode::WaveRecord> early_;
     bool first_ = true;
 };
 
@@ -155,9 +189,13 @@ Result<void> write_perfetto(const std::vector<store::TraceFolder>& folders, Code
             for (const store::AgentInfo& agent : process.agents)
                 timings.insert(agent.timing);
         Result<void> outcome;
-        WAVETAP_CHECK_OK(visit_blobs(folder, code, [&](const Blob& blob) {
+        const auto add = [&](const Blob& blob) {
             if (outcome) outcome = writer.add(blob);
-        }));
+        };
+        const auto end = [&](const Blob& blob) {
+            if (outcome) outcome = writer.end(blob);
+        };
+        WAVETAP_CHECK_OK(visit_waves(folder, code, add, end));
         WAVETAP_CHECK_OK(std::move(outcome));
     }
     return writer.close(timing_word(timings));

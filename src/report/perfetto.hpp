@@ -25,8 +25,8 @@ using TextSink = std::function<Result<void>(std::string_view)>;
 ///
 /// Times: one shader clock is shown as one nanosecond, since the trace need not tell the clock's
 /// rate; the trace says so in its metadata ("time_unit"), beside "timing".
-/// Written in pieces, in memory for one engine of one run only. Errors: those of visit_blobs() and
-/// of `sink`.
+/// Written in pieces as the trace is read: in memory for half a MiB of it. Errors: those of
+/// visit_waves() and of `sink`.
 Result<void> write_perfetto(const std::vector<store::TraceFolder>& folders, CodeTable& code,
                             const PerfettoOptions& options, const TextSink& sink);
 

@@ -33,44 +33,58 @@ unsigned major_version(const std::string& generation) {
 /// The folder of one run.
 class RunFolder {
   public:
-    RunFolder(const std::string& dir, CodeTable& code) : dir_(dir), code_(code), spots_(code) {}
+    RunFolder(const std::string& dir, CodeTable& code) : dir_(dir), code_(code), spots_(code, 0) {}
 
+    /// Some more records of an engine.
     Result<void> add(const Blob& blob) {
+        process_ = blob.process;
+        timing_ = blob.agent->timing;
+        gfx_ = major_version(blob.records.generation);
+        spots_.add_waves(blob);
+        const std::string se = std::to_string(blob.se);
+        for (const decode::WaveRecord& wave : blob.records.waves) {
+            add_occupancy(se, wave);
+            if (!wave.on_target || wave.instructions.empty()) continue;
+            const unsigned number = numbers_[{wave.simd, wave.slot}]++;
+            WAVETAP_CHECK_OK(add_wave(se, wave, number));
+        }
+        for (const decode::RealtimeRecord& sample : blob.records.realtime)
+            realtime_["SE" + se].push_back({sample.time, sample.counter});
+        const auto keep = [](auto& list, const auto& more) {
+            list.insert(list.end(), more.begin(), more.end());
+        };
+        keep(rest_.other_simd, blob.records.other_simd);
+        keep(rest_.shader_data, blob.records.shader_data);
+        keep(rest_.perf, blob.records.perf);
+        return {};
+    }
+
+    /// The end of an engine.
+    Result<void> end(const Blob& blob) {
         process_ = blob.process;
         timing_ = blob.agent->timing;
         gfx_ = major_version(blob.records.generation);
         spots_.add(blob);
         const std::string se = std::to_string(blob.se);
-        std::map<std::pair<unsigned, unsigned>, unsigned> numbers;
-        for (const decode::WaveRecord& wave : blob.records.waves) {
-            add_occupancy(se, wave);
-            if (!wave.on_target || wave.instructions.empty()) continue;
-            const unsigned number = numbers[{wave.simd, wave.slot}]++;
-            WAVETAP_CHECK_OK(add_wave(se, wave, number));
-        }
-        auto& occupancy = occupancy_[se];
-        // By time; at one time ends before starts, as a slot must be free to be taken.
-        std::sort(occupancy.begin(), occupancy.end(), [](const json& a, const json& b) {
-            return a[0] != b[0] ? a[0] < b[0] : a[4] != b[4] ? a[4] < b[4] : a < b;
-        });
-        for (const decode::RealtimeRecord& sample : blob.records.realtime)
-            realtime_["SE" + se].push_back({sample.time, sample.counter});
+        std::vector<OccupancyRow>& occupancy = occupancy_[se];
+        std::sort(occupancy.begin(), occupancy.end());
         if (blob.records.counter_frequency_khz != 0)
             frequency_ = std::uint64_t{blob.records.counter_frequency_khz} * 1000;
         WAVETAP_CHECK_OK(add_other_simd(se, blob));
-        WAVETAP_CHECK_OK(add_shader_data(se, blob));
-        return add_counters(se, blob);
+        WAVETAP_CHECK_OK(add_shader_data(se));
+        WAVETAP_CHECK_OK(add_counters(se, blob));
+        forget();
+        return {};
+    }
+    /// The records of an engine that could not be read to its end.
+    void forget() {
+        rest_ = {};
+        numbers_.clear();
     }
 
     Result<void> finish() {
         WAVETAP_CHECK_OK(write_code());
-        json occupancy = occupancy_.empty() ? json::object() : json(occupancy_);
-        json kernels = json::object();
-        for (const auto& [name, id] : kernels_)
-            kernels[std::to_string(id)] = name;
-        occupancy["dispatches"] = std::move(kernels);
-        occupancy["version"] = "3.0.0";
-        WAVETAP_CHECK_OK(write("occupancy.json", occupancy));
+        WAVETAP_CHECK_OK(write_occupancy());
         json realtime = {{"metadata", {{"frequency", frequency_}}}};
         for (auto& [se, samples] : realtime_)
             realtime[se] = std::move(samples);
@@ -91,6 +105,42 @@ class RunFolder {
     }
 
   private:
+    /// A wave comes or goes. By time; at one time ends before starts, as a slot must be free to be taken.
+    struct OccupancyRow {
+        std::uint64_t time = 0;
+        bool begins = false;
+        std::uint16_t cu = 0;
+        std::uint8_t simd = 0, slot = 0;
+        std::uint32_t kernel = 0;
+        auto operator<=>(const OccupancyRow&) const = default;
+    };
+
+    /// Row by row, since there are two for each wave.
+    Result<void> write_occupancy() {
+        constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
+        WAVETAP_TRY(store::NewFile file, store::NewFile::create(dir_ + "/occupancy.json"));
+        std::string text = "{";
+        for (const auto& [se, rows] : occupancy_) {
+            text += "\"" + se + "\":[";
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                const OccupancyRow& row = rows[i];
+                text += fmt::format("{}[{},{},{},{},{},{}]", i == 0 ? "" : ",", row.time, row.cu,
+                                    row.simd, row.slot, row.begins ? 1 : 0, row.kernel);
+                if (text.size() < kWriteBytes) continue;
+                WAVETAP_CHECK_OK(file.write(text));
+                text.clear();
+            }
+            text += "],";
+        }
+        json kernels = json::object();
+        for (const auto& [name, id] : kernels_)
+            kernels[std::to_string(id)] = name;
+        text += "\"dispatches\":" + kernels.dump(-1, ' ', false, json::error_handler_t::replace) +
+                ",\"version\":\"3.0.0\"}\n";
+        WAVETAP_CHECK_OK(file.write(text));
+        return file.finish();
+    }
+
     Result<void> write(const std::string& name, const json& value) {
         const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
         return store::write_new_file(dir_ + "/" + name, std::as_bytes(std::span(text)));
@@ -116,10 +166,10 @@ class RunFolder {
 
     void add_occupancy(const std::string& se, const decode::WaveRecord& wave) {
         const std::uint32_t kernel = kernel_of(wave.entry);
-        occupancy_[se].push_back(
-            {wave.start_seen ? wave.start : 0, cu_of(wave), wave.simd, wave.slot, 1, kernel});
-        if (wave.complete)
-            occupancy_[se].push_back({wave.end, cu_of(wave), wave.simd, wave.slot, 0, kernel});
+        const auto cu = static_cast<std::uint16_t>(cu_of(wave));
+        std::vector<OccupancyRow>& rows = occupancy_[se];
+        rows.push_back({wave.start_seen ? wave.start : 0, true, cu, wave.simd, wave.slot, kernel});
+        if (wave.complete) rows.push_back({wave.end, false, cu, wave.simd, wave.slot, kernel});
     }
 
     Result<void> add_wave(const std::string& se, const decode::WaveRecord& wave, unsigned number) {
@@ -159,7 +209,7 @@ class RunFolder {
     }
 
     Result<void> add_other_simd(const std::string& se, const Blob& blob) {
-        const auto& records = blob.records.other_simd;
+        const auto& records = rest_.other_simd;
         if (records.empty()) return {};
         json rows = json::array();
         for (const auto& record : records)
@@ -179,8 +229,8 @@ class RunFolder {
                             {"instructions", std::move(rows)}});
     }
 
-    Result<void> add_shader_data(const std::string& se, const Blob& blob) {
-        const auto& records = blob.records.shader_data;
+    Result<void> add_shader_data(const std::string& se) {
+        const auto& records = rest_.shader_data;
         if (records.empty()) return {};
         json rows = json::array();
         for (const auto& record : records)
@@ -195,13 +245,13 @@ class RunFolder {
     }
 
     Result<void> add_counters(const std::string& se, const Blob& blob) {
-        if (blob.records.perf.empty()) return {};
+        if (rest_.perf.empty()) return {};
         // One list for all engines: that of the first context that samples.
         if (counters_.empty() && blob.context != nullptr)
             for (const store::PerfCounterInfo& counter : blob.context->perf_counters)
                 counters_.push_back(counter.name);
         json rows = json::array();
-        for (const decode::PerfRecord& each : blob.records.perf)
+        for (const decode::PerfRecord& each : rest_.perf)
             rows.push_back({each.time, each.counters[0], each.counters[1], each.counters[2],
                             each.counters[3], each.cu, each.bank});
         return write("se" + se + "_perfcounter.json", {{"data", std::move(rows)}});
@@ -274,8 +324,12 @@ class RunFolder {
     std::uint64_t frequency_ = 100'000'000;
     std::map<CodePlace, std::uint32_t> lines_;
     std::map<std::string, std::uint32_t> kernels_;
-    std::map<std::string, std::vector<json>> occupancy_, realtime_, other_simd_, shader_data_;
+    std::map<std::string, std::vector<OccupancyRow>> occupancy_;
+    std::map<std::string, std::vector<json>> realtime_, other_simd_, shader_data_;
     std::vector<std::string> counters_; ///< names, in the order of the samples
+    // Of the engine that is being read.
+    decode::BlobRecords rest_;                                  ///< what is written at its end
+    std::map<std::pair<unsigned, unsigned>, unsigned> numbers_; ///< waves by SIMD and slot
     std::map<std::string, std::map<std::string, std::map<std::string, std::map<std::string, json>>>>
         waves_; ///< engine, SIMD, slot, number
 };
@@ -286,7 +340,29 @@ class Writer {
     Writer(CodeTable& code, const std::string& dir) : code_(code), dir_(dir) {}
 
     Result<void> add(const Blob& blob) {
-        if (blob.error) return {}; // `health` tells of it
+        WAVETAP_TRY(RunFolder * folder, folder_of(blob));
+        return folder->add(blob);
+    }
+    Result<void> end(const Blob& blob) {
+        if (blob.error) { // `health` tells of it
+            if (const auto open = open_.find(blob.segment); open != open_.end())
+                open->second->forget();
+            return {};
+        }
+        WAVETAP_TRY(RunFolder * folder, folder_of(blob));
+        return folder->end(blob);
+    }
+    Result<void> finish() {
+        for (const auto& [segment, folder] : open_)
+            WAVETAP_CHECK_OK(folder->finish());
+        open_.clear();
+        run_ = nullptr;
+        return {};
+    }
+    std::vector<std::string> folders() const { return folders_; }
+
+  private:
+    Result<RunFolder*> folder_of(const Blob& blob) {
         if (blob.run != run_) {
             WAVETAP_CHECK_OK(finish());
             run_ = blob.run;
@@ -305,18 +381,9 @@ class Writer {
             folders_.push_back(unique);
             folder = std::make_unique<RunFolder>(unique, code_);
         }
-        return folder->add(blob);
+        return folder.get();
     }
-    Result<void> finish() {
-        for (const auto& [segment, folder] : open_)
-            WAVETAP_CHECK_OK(folder->finish());
-        open_.clear();
-        run_ = nullptr;
-        return {};
-    }
-    std::vector<std::string> folders() const { return folders_; }
 
-  private:
     CodeTable& code_;
     std::string dir_;
     const store::Run* run_ = nullptr;
@@ -332,9 +399,13 @@ Result<std::vector<std::string>> write_rcv(const std::vector<store::TraceFolder>
     Writer writer(code, dir);
     for (const store::TraceFolder& folder : folders) {
         Result<void> outcome;
-        WAVETAP_CHECK_OK(visit_blobs(folder, code, [&](const Blob& blob) {
+        const auto add = [&](const Blob& blob) {
             if (outcome) outcome = writer.add(blob);
-        }));
+        };
+        const auto end = [&](const Blob& blob) {
+            if (outcome) outcome = writer.end(blob);
+        };
+        WAVETAP_CHECK_OK(visit_pieces(folder, code, add, end));
         WAVETAP_CHECK_OK(std::move(outcome));
         WAVETAP_CHECK_OK(writer.finish());
     }

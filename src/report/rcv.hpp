@@ -18,8 +18,9 @@ namespace wavetap::report {
 /// other_simd_*, shaderdata_* and *_perfcounter.json where there are such records, and wavetap.json
 /// with the timing word. Stalls above 65,535 are clamped, as the viewer keeps sixteen bits.
 ///
-/// One engine of one run is in memory at a time, beside what is told of the run as a whole. DIR is made; it must not hold such folders yet.
-/// Returns the folders. Errors: those of visit_blobs(), kIo, kWrongState (a file is there already).
+/// In memory are half a MiB of the trace and the tables that are told of a run as a whole: 48 bytes for
+/// each wave, some more for each one of the target, and records that belong to no wave. DIR is made; it must not hold such folders yet.
+/// Returns the folders. Errors: those of visit_pieces(), kIo, kWrongState (a file is there already).
 Result<std::vector<std::string>> write_rcv(const std::vector<store::TraceFolder>& folders,
                                            CodeTable& code, const std::string& dir);
 

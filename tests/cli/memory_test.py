@@ -25,7 +25,9 @@ QUICK = [(24, ['report', '{dir}']), (24, ['report', '{dir}', '--by', 'kernel', '
          (24, ['health', '{dir}']), (24, ['decode', '{dir}', '--waves']), (24, ['decode', '{dir}', '--events']),
          (6, ['decode', '{dir}', '--insts']), (6, ['decode', '{dir}', '--tokens']),
          (6, ['decode', '{dir}', '--waves', '--json']),
-         (24, ['decode', '{dir}', '--scan']), (24, ['decode', '{file}', '--cut', 'dispatch:0', '-o', '{out}'])]
+         (24, ['decode', '{dir}', '--scan']), (24, ['decode', '{file}', '--cut', 'dispatch:0', '-o', '{out}']),
+         (24, ['export', '{dir}', '--to', 'att', '-o', '{out}']),
+         (6, ['export', '{dir}', '--to', 'perfetto', '-o', '{out}'])]
 LONG = [(1000, ['report', '{dir}', '--threads', '2']), (1000, ['health', '{dir}', '--threads', '1'])]
 MOST_GROWTH_MB = {'quick': 16, 'long': 64}[size]
 
