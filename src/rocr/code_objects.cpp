@@ -11,7 +11,11 @@ namespace wavetap::rocr {
 namespace {
 
 hsa_status_t add_object(hsa_executable_t, hsa_loaded_code_object_t object, void* data) {
-    static_cast<std::vector<hsa_loaded_code_object_t>*>(data)->push_back(object);
+    try { // ROCr is above
+        static_cast<std::vector<hsa_loaded_code_object_t>*>(data)->push_back(object);
+    } catch (...) {
+        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    }
     return HSA_STATUS_SUCCESS;
 }
 
@@ -33,8 +37,7 @@ struct KernelSearch {
     std::vector<LoadedKernel> kernels;
 };
 
-hsa_status_t add_kernel(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t symbol, void* data) {
-    auto& search = *static_cast<KernelSearch*>(data);
+hsa_status_t find_kernel(hsa_executable_symbol_t symbol, KernelSearch& search) {
     const auto get = search.hsa->executable_symbol_get_info;
     hsa_symbol_kind_t kind{};
     std::uint32_t length = 0;
@@ -51,6 +54,14 @@ hsa_status_t add_kernel(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t s
     if (kernel.name.ends_with(".kd")) kernel.name.resize(kernel.name.size() - 3);
     search.kernels.push_back(std::move(kernel));
     return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t add_kernel(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t symbol, void* data) {
+    try { // ROCr is above
+        return find_kernel(symbol, *static_cast<KernelSearch*>(data));
+    } catch (...) {
+        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    }
 }
 
 } // namespace

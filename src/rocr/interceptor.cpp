@@ -77,7 +77,19 @@ hsa_status_t QueueInterceptor::create(hsa_agent_t agent, std::uint32_t size,
     const std::uint32_t wanted =
         size > most / kRingFactor ? most : std::max(size * kRingFactor, kSmallestRing);
     const std::uint32_t ring = std::max(std::min(wanted, most), size);
-    auto record = std::make_unique<Queue>();
+    std::unique_ptr<Queue> record;
+    // All that needs memory comes before there is a queue.
+    const bool room = hook([&] {
+        record = std::make_unique<Queue>();
+        record->out.reserve(16);
+        record->back.reserve(DispatchHooks::kBackPackets);
+        MutexLock lock(mutex_);
+        all_.reserve(2 * all_.size() + 1);
+        live_.reserve(live_.size() + 1);
+    });
+    if (!room)
+        return hsa_.queue_create(agent, size, type, callback, data, private_segment_size,
+                                 group_segment_size, queue);
     record->owner = this;
     record->agent = static_cast<std::uint32_t>(index);
     record->callback = callback;
@@ -85,14 +97,12 @@ hsa_status_t QueueInterceptor::create(hsa_agent_t agent, std::uint32_t size,
     hsa_status_t status = hsa_.queue_intercept_create(
         agent, ring, type, on_error, record.get(), private_segment_size, group_segment_size, queue);
     if (status != HSA_STATUS_SUCCESS) {
-        hooks_.queue_not_watched(record->agent);
+        hook([&] { hooks_.queue_not_watched(record->agent); });
         return hsa_.queue_create(agent, size, type, callback, data, private_segment_size,
                                  group_segment_size, queue);
     }
 
     record->ring_packets = (*queue)->size;
-    record->out.reserve(16);
-    record->back.reserve(DispatchHooks::kBackPackets);
     // Without all of them nobody would know when the ring is full.
     bool room_known = true;
     for (Progress& progress : record->progress) {
@@ -105,17 +115,26 @@ hsa_status_t QueueInterceptor::create(hsa_agent_t agent, std::uint32_t size,
         // Kept in any case: ROCr has its address for errors.
         MutexLock lock(mutex_);
         made.note.queue_id = next_queue_++;
-        all_.push_back(std::move(record));
+        try {
+            all_.push_back(std::move(record));
+        } catch (...) {
+            ++failures_;
+            (void)record.release();
+        }
     }
     status = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     if (room_known) {
-        hooks_.queue_created(made.agent, made.note);
-        status = hsa_.queue_intercept_register(*queue, on_packets, &made);
+        if (hook([&] { hooks_.queue_created(made.agent, made.note); }))
+            status = hsa_.queue_intercept_register(*queue, on_packets, &made);
     }
     // Without our handler an intercept queue passes packets on unchanged.
-    if (status != HSA_STATUS_SUCCESS) hooks_.queue_not_watched(made.agent);
+    if (status != HSA_STATUS_SUCCESS) hook([&] { hooks_.queue_not_watched(made.agent); });
     MutexLock lock(mutex_);
-    live_[*queue] = &made;
+    try {
+        live_[*queue] = &made;
+    } catch (...) {
+        ++failures_;
+    }
     return HSA_STATUS_SUCCESS;
 }
 
@@ -128,21 +147,22 @@ hsa_status_t QueueInterceptor::destroy(hsa_queue_t* queue) {
             live_.erase(found);
         }
     }
-    if (record != nullptr && !on_handler_thread()) hooks_.queue_ending(record->agent, record->note);
+    if (record != nullptr && !on_handler_thread())
+        hook([&] { hooks_.queue_ending(record->agent, record->note); });
     const hsa_status_t status = hsa_.queue_destroy(queue);
     if (record == nullptr || status != HSA_STATUS_SUCCESS) return status;
     for (Progress& progress : record->progress) {
         if (progress.signal.handle != 0) (void)hsa_.signal_destroy(progress.signal);
         progress = {};
     }
-    hooks_.queue_destroyed(record->agent, record->note);
+    hook([&] { hooks_.queue_destroyed(record->agent, record->note); });
     return status;
 }
 
 void QueueInterceptor::on_error(hsa_status_t status, hsa_queue_t* source, void* data) {
     auto* queue = static_cast<Queue*>(data);
     queue->owner->note_handler_thread();
-    queue->owner->hooks_.queue_failed(queue->agent, queue->note);
+    queue->owner->hook([&] { queue->owner->hooks_.queue_failed(queue->agent, queue->note); });
     if (queue->callback != nullptr) queue->callback(status, source, queue->callback_data);
 }
 
@@ -159,14 +179,22 @@ void QueueInterceptor::on_packets(const void* packets, std::uint64_t count, std:
 void QueueInterceptor::handle(Queue& queue, const Packet* packets, std::uint64_t count,
                               PacketWriter writer) {
     queue.out.clear();
+    if (!hook([&] { queue.out.reserve(count * (1 + kExpansion) + 1); })) {
+        wait_for_room(queue, count);
+        queue.written += count;
+        writer(packets, count);
+        return;
+    }
     const std::uint64_t most = queue.ring_packets - kRingMargin - 1;
     for (std::uint64_t i = 0; i < count; ++i) {
         queue.back.clear();
         if ((packets[i].words[0] & kTypeMask) == kKernelDispatch) {
             // One call of the writer must fit into the ring, however many packets came at once.
             queue.note.room = queue.out.size() + (count - i) + kExpansion <= most;
-            hooks_.before_dispatch(queue.agent, queue.note, kernel_object_of(packets[i]), queue.out,
-                                   queue.back);
+            hook([&] {
+                hooks_.before_dispatch(queue.agent, queue.note, kernel_object_of(packets[i]),
+                                       queue.out, queue.back);
+            });
         }
         queue.out.push_back(packets[i]);
         if (queue.back.empty()) continue;

@@ -59,7 +59,8 @@ class DispatchHooks {
     /// The queue is in error: none of its packets will run any more. In ROCr's thread.
     virtual void queue_failed(std::uint32_t, const QueueNote&) {}
     /// Appends packets that must come before this dispatch and, at most kBackPackets and only where
-    /// `queue.room`, behind it; then the dispatch gets the barrier bit.
+    /// `queue.room`, behind it; then the dispatch gets the barrier bit. Both have room for that. What
+    /// it throws is counted, and the dispatch goes on with what was appended before.
     virtual void before_dispatch(std::uint32_t agent, QueueNote& queue, std::uint64_t kernel_object,
                                  std::vector<Packet>& front, std::vector<Packet>& back) = 0;
     static constexpr std::size_t kFrontPackets = 4, kBackPackets = 2;
@@ -90,6 +91,8 @@ class QueueInterceptor {
     /// ROCr's handler thread tells its name once; a full ring is not waited for on it.
     void note_handler_thread() { handler_thread_.store(std::this_thread::get_id()); }
     bool on_handler_thread() const { return handler_thread_.load() == std::this_thread::get_id(); }
+    /// Exceptions of hooks, and dispatches that passed unchanged for want of memory.
+    std::uint64_t failures() const { return failures_.load(); }
     std::uint64_t overrun_waits() const { return overrun_waits_.load(); }
 
   private:
@@ -120,6 +123,16 @@ class QueueInterceptor {
     void wait_for_room(Queue& queue, std::uint64_t count);
     void add_progress_packet(Queue& queue);
     int agent_index(hsa_agent_t agent) const;
+    /// What a hook throws stays here.
+    template <class Call> bool hook(Call call) noexcept {
+        try {
+            call();
+            return true;
+        } catch (...) {
+            ++failures_;
+            return false;
+        }
+    }
 
     const HsaFunctions hsa_;
     const std::vector<GpuAgent> agents_;
@@ -129,6 +142,7 @@ class QueueInterceptor {
     std::atomic<bool> active_{true};                ///< read in handlers without a lock
     std::atomic<std::thread::id> handler_thread_{}; ///< written once, compared only
     std::atomic<std::uint64_t> overrun_waits_{0};   ///< statistics
+    std::atomic<std::uint64_t> failures_{0};        ///< statistics
     Mutex mutex_;
     std::uint64_t next_queue_ WAVETAP_GUARDED_BY(mutex_) = 1;
     std::unordered_map<hsa_queue_t*, Queue*> live_ WAVETAP_GUARDED_BY(mutex_);

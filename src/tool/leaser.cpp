@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "tool/leaser.hpp"
 
+#include "base/caught.hpp"
+
 #include <algorithm>
 
 namespace wavetap::tool {
@@ -131,14 +133,15 @@ void Leaser::before_dispatch(std::uint32_t index, rocr::QueueNote& queue,
     if (!queue.room && kernel.matches) ++agent.crowded;
     if (!queue.room && serialized) ++agent.beside;
     if (!queue.room || (!traced && !serialized)) return;
-    const hsa_signal_t gate = lane->gates[lane->enqueued++ % 2];
+    const hsa_signal_t gate = lane->gates[lane->enqueued % 2];
     auto lease = std::make_unique<Lease>();
     lease->lane = lane;
     lease->context = context;
     lease->dispatch = number;
     lease->gate = gate;
     lease->traced = traced;
-    lane->leases.push_back(std::move(lease));
+    lane->leases.push_back(std::move(lease)); // nothing behind it throws
+    ++lane->enqueued;
     ++agent.admitted;
     front.push_back(rocr::barrier_packet({}, lane->ready));
     front.push_back(rocr::barrier_packet(gate, {}));
@@ -169,13 +172,14 @@ void Leaser::come_to(Lane& lane) {
     hsa_.signal_store(lane.started, 1);
     hsa_.signal_store(lane.done, 1);
     ++lane.arrived;
-    auto request = recorder_.lease_request(agent.index, lease.context, lease.run);
+    auto request =
+        caught([&] { return recorder_.lease_request(agent.index, lease.context, lease.run); });
     if (request) request->untraced = !lease.traced;
     Result<void> asked;
     if (lane.dead || agent.gates_open)
-        asked = Error{ErrorCode::kWrongState, "nothing is traced any more", "", ""};
+        asked = brief_error(ErrorCode::kWrongState, "nothing is traced any more");
     else if (!request)
-        asked = request.error();
+        asked = std::move(request.error());
     else
         asked = recorder_.hub(agent.index).lease(&lease, *request);
     if (asked) return;
@@ -205,19 +209,26 @@ void Leaser::lease_ready(Lease& lease, const Result<void>& armed) {
         MutexLock lock(lease.lane->agent->mutex);
         lease.granted = true;
     }
-    if (armed && lease.traced) {
-        recorder_.begin_lease(lease.run, lease.dispatch);
-    } else if (!armed) {
-        Error refused = armed.error();
-        refused.message = "a dispatch runs untraced: " + refused.message;
-        recorder_.error(refused);
-    }
+    // Whatever becomes of the words, the gate opens.
+    (void)caught([&]() -> Result<void> {
+        if (armed && lease.traced) {
+            recorder_.begin_lease(lease.run, lease.dispatch);
+        } else if (!armed) {
+            Error refused = armed.error();
+            refused.message = "a dispatch runs untraced: " + refused.message;
+            recorder_.error(refused);
+        }
+        return {};
+    });
     if (const auto pass = recorder_.gate().enter()) hsa_.signal_store(lease.gate, 0);
 }
 
 void Leaser::lease_ended(Lease& lease, const Result<capture::RunSummary>& summary) {
     Lane& lane = *lease.lane;
-    recorder_.end_lease(lease.run, summary);
+    (void)caught([&]() -> Result<void> {
+        recorder_.end_lease(lease.run, summary);
+        return {};
+    });
     MutexLock lock(lane.agent->mutex);
     remove(lane, lease);
     lane.agent->changed.notify_all();
@@ -237,11 +248,16 @@ capture::LeaseProgress Leaser::progress_of(const Lane& lane) const {
 }
 
 void Leaser::leases_failed(Agent& agent, const Error& reason) {
-    recorder_.error(reason);
-    MutexLock lock(agent.mutex);
-    agent.finished = true;
-    open_gates(agent);
-    agent.changed.notify_all();
+    {
+        MutexLock lock(agent.mutex);
+        agent.finished = true;
+        open_gates(agent);
+        agent.changed.notify_all();
+    }
+    (void)caught([&]() -> Result<void> {
+        recorder_.error(reason);
+        return {};
+    });
 }
 
 void Leaser::open_gates(Agent& agent) {

@@ -21,12 +21,19 @@ hsa_status_t queue_create(hsa_agent_t agent, std::uint32_t size, hsa_queue_type3
                           void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
                           std::uint32_t private_segment_size, std::uint32_t group_segment_size,
                           hsa_queue_t** queue) {
-    return g_tool.load()->interceptor().create(agent, size, type, callback, data,
-                                               private_segment_size, group_segment_size, queue);
+    Tool& tool = *g_tool.load();
+    const auto plain = tool.table().functions().queue_create;
+    if (!tool.in_own_process())
+        return plain(agent, size, type, callback, data, private_segment_size, group_segment_size,
+                     queue);
+    return tool.interceptor().create(agent, size, type, callback, data, private_segment_size,
+                                     group_segment_size, queue);
 }
 
 hsa_status_t queue_destroy(hsa_queue_t* queue) {
-    return g_tool.load()->interceptor().destroy(queue);
+    Tool& tool = *g_tool.load();
+    if (!tool.in_own_process()) return tool.table().functions().queue_destroy(queue);
+    return tool.interceptor().destroy(queue);
 }
 
 hsa_status_t executable_freeze(hsa_executable_t executable, const char* options) {
@@ -76,8 +83,8 @@ extern "C" __attribute__((visibility("default"))) bool OnLoad(void* table, std::
         auto loaded = load(table);
         if (loaded) return true;
         complain(loaded.error());
-    } catch (const std::exception& exception) {
-        complain({wavetap::ErrorCode::kInternal, exception.what(), "OnLoad", ""});
+    } catch (...) {
+        std::fputs("wavetap: error: OnLoad broke off, nothing is traced\n", stderr);
     }
     return false;
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "tool/switcher.hpp"
 
+#include "base/caught.hpp"
+
 #include <utility>
 
 namespace wavetap::tool {
@@ -69,10 +71,12 @@ void Switcher::before_dispatch(std::uint32_t index, rocr::QueueNote& queue,
             next->context = *context;
             next->first_dispatch = number;
             next->queue_id = queue.queue_id;
-            front.push_back(rocr::barrier_packet({}, next->done));
-            front.push_back(wait_packet(*next));
-            queue.value = next->id;
-            agent.pending.push_back(std::move(next));
+            agent.used.reserve(agent.used.size() + agent.pending.size() + 1); // its last place
+            agent.pending.push_back(std::move(next)); // nothing behind it throws
+            Switch& last = *agent.pending.back();
+            front.push_back(rocr::barrier_packet({}, last.done));
+            front.push_back(wait_packet(last));
+            queue.value = last.id;
         }
     }
     if (lost_signal) {
@@ -96,8 +100,9 @@ void Switcher::queue_destroyed(std::uint32_t index, const rocr::QueueNote& queue
 }
 
 void Switcher::post(Agent& agent, void (Switcher::*job)(Agent&)) {
-    const auto posted =
-        recorder_.hub(agent.index).post([this, &agent, job] { (this->*job)(agent); });
+    const auto posted = caught([&] {
+        return recorder_.hub(agent.index).post([this, &agent, job] { (this->*job)(agent); });
+    });
     // The hub is closing, or there is no thread for it: nothing will start any more.
     if (!posted) release_all(agent);
 }
@@ -123,9 +128,9 @@ void Switcher::arm(Agent& agent) {
     agent.armed = hsa_.signal_async_handler(done, HSA_SIGNAL_CONDITION_LT, 1, on_done, &agent) ==
                   HSA_STATUS_SUCCESS;
     if (agent.armed) return;
+    release_all(agent);
     recorder_.error({ErrorCode::kUnavailable, "ROCr takes no signal handler", "change of contexts",
                      "the application goes on untraced"});
-    release_all(agent);
 }
 
 void Switcher::serve(Agent& agent) {
@@ -141,8 +146,12 @@ void Switcher::serve(Agent& agent) {
         first_dispatch = next.first_dispatch;
         release = next.release;
     }
-    recorder_.end_run(agent.index, first_dispatch - 1);
-    recorder_.begin_run(agent.index, context, first_dispatch);
+    // Whatever becomes of the runs, the queues go on.
+    (void)caught([&]() -> Result<void> {
+        recorder_.end_run(agent.index, first_dispatch - 1);
+        recorder_.begin_run(agent.index, context, first_dispatch);
+        return {};
+    });
     {
         MutexLock lock(agent.mutex);
         if (agent.pending.empty()) return; // released meanwhile
@@ -179,7 +188,10 @@ void Switcher::destroy_signals(Agent& agent) {
 }
 
 void Switcher::last(Agent& agent) {
-    recorder_.end_run(agent.index, recorder_.dispatches());
+    (void)caught([&]() -> Result<void> {
+        recorder_.end_run(agent.index, recorder_.dispatches());
+        return {};
+    });
     MutexLock lock(agent.mutex);
     agent.done = true;
     agent.changed.notify_all();

@@ -87,10 +87,15 @@ int Tool::agent_index(hsa_agent_t agent) const {
 hsa_status_t Tool::freeze(hsa_executable_t executable, const char* options) {
     const hsa_status_t status = table_.functions().executable_freeze(executable, options);
     if (status != HSA_STATUS_SUCCESS || finalized_.load() || !in_own_process()) return status;
+    guard([&] { note_executable(executable); });
+    return status;
+}
+
+void Tool::note_executable(hsa_executable_t executable) {
     const auto objects = reader_.code_objects(executable);
     if (!objects) {
         recorder_->error(objects.error());
-        return status;
+        return;
     }
     std::vector<std::pair<std::uint32_t, std::uint64_t>> ids;
     for (const rocr::LoadedCodeObject& object : *objects) {
@@ -105,7 +110,6 @@ hsa_status_t Tool::freeze(hsa_executable_t executable, const char* options) {
     }
     MutexLock lock(mutex_);
     executables_[executable.handle] = std::move(ids);
-    return status;
 }
 
 hsa_status_t Tool::destroy(hsa_executable_t executable) {
@@ -119,15 +123,21 @@ hsa_status_t Tool::destroy(hsa_executable_t executable) {
     }
     // Before the memory can be used again.
     for (const auto& [agent, id] : ids)
-        recorder_->code_object_unloaded(agent, id);
+        guard([&] { recorder_->code_object_unloaded(agent, id); });
     return table_.functions().executable_destroy(executable);
 }
 
 void Tool::finalize() {
     if (!in_own_process() || finalized_.exchange(true)) return;
     interceptor_->stop();
-    tracer_->finish(clock_.deadline_after(kFinishLimit));
-    recorder_->finish();
+    guard([this] { tracer_->finish(clock_.deadline_after(kFinishLimit)); });
+    guard([this] {
+        const std::uint64_t failures = interceptor_->failures() + failures_.load();
+        if (failures != 0)
+            recorder_->warning("no host memory " + std::to_string(failures) +
+                               " times: dispatches or code objects are missing");
+    });
+    guard([this] { recorder_->finish(); });
 }
 
 } // namespace wavetap::tool

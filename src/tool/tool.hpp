@@ -31,12 +31,21 @@ class Tool {
     hsa_status_t freeze(hsa_executable_t executable, const char* options);
     hsa_status_t destroy(hsa_executable_t executable);
 
+    /// False in a forked child, which is not traced: its calls pass unchanged.
+    bool in_own_process() const;
     /// Delivers what runs, writes the end of the folder. Idempotent; in a forked child nothing.
     void finalize();
-    /// The process that made the tool.
-    bool in_own_process() const;
 
   private:
+    /// Nothing that `call` throws may reach the application or ROCr; it is counted.
+    template <class Call> void guard(Call call) noexcept {
+        try {
+            call();
+        } catch (...) {
+            ++failures_;
+        }
+    }
+    void note_executable(hsa_executable_t executable);
     Tool(rocr::HsaTable table, ToolConfig config, std::vector<rocr::GpuAgent> agents,
          rocr::CodeObjectReader reader, double deadline_scale);
     int agent_index(hsa_agent_t agent) const;
@@ -52,7 +61,8 @@ class Tool {
     std::unique_ptr<Recorder> recorder_;
     std::unique_ptr<Tracer> tracer_;
     std::unique_ptr<rocr::QueueInterceptor> interceptor_;
-    std::atomic<bool> finalized_{false}; ///< the first caller finalizes
+    std::atomic<std::uint64_t> failures_{0}; ///< guard(); a counter
+    std::atomic<bool> finalized_{false};     ///< the first caller finalizes
     Mutex mutex_;
     /// Agent and id of each code object of a frozen executable.
     std::unordered_map<std::uint64_t, std::vector<std::pair<std::uint32_t, std::uint64_t>>>

@@ -207,6 +207,16 @@ class ToolTest(RecordTest):
                 self.assertEqual(len(errors), 1, result.stderr)
                 self.assertIn(word, errors[0])
 
+    def test_a_forked_child_leaves_the_parents_folder_alone(self):
+        result = self.record(['--allow-empty'], ['hsa_driver', 'fork'])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        # One of the parent, and one of a child that brought the runtime up by itself.
+        manifests = glob.glob(os.path.join(self.trace, 'proc-*', 'manifest.jsonl'))
+        self.assertEqual(len(manifests), 2)
+        for manifest in manifests:
+            with open(manifest, encoding='utf-8') as file:
+                self.assertNotIn('"note"', file.read())
+
     def test_no_runtime_library_is_needed_by_ours(self):
         lib = os.path.join(os.path.dirname(os.path.dirname(self.wavetap)), 'lib')
         for name in ('libwavetap-tool.so', 'libwavetap.so'):
