@@ -131,6 +131,9 @@ class Storm {
         params.se_mask = 1 + i % 3;
         params.target_cu = i % 2;
         params.buffer_bytes = 1 << 20;
+        params.buffers = std::array{1, 3, 4, 16}[i / kThreads % 4];
+        params.several_engines = 1;
+        params.as_ready = i / kThreads % 3 == 0;
         // Every tenth spans two agents, every hundredth all four.
         const std::uint32_t spans = i % 100 == 99 ? kAgents : i % 10 == 9 ? 2 : 1;
         for (std::uint32_t k = 0; k < spans; ++k)
