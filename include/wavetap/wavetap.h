@@ -27,9 +27,11 @@
  *         wavetap_context_stop(session, context);     // on_chunk was called for every engine
  *
  * Threads: every function may be called from any thread. Chunk handlers are called on threads of
- * wavetap's own, one at a time (unless a context asks for \c as_ready), with no lock of wavetap held;
- * start, stop, destroy and close called in a handler return WAVETAP_STATUS_WOULD_DEADLOCK and change
- * nothing.
+ * wavetap's own, one at a time (unless a context asks for \c as_ready), with no lock of wavetap held.
+ * What needs the agent that a handler is called for changes nothing there and returns at once: stop,
+ * destroy and close WAVETAP_STATUS_WOULD_DEADLOCK, start that or BUSY (SUCCESS if that context runs
+ * already). Contexts of other agents may be started and stopped in a handler; two handlers that each
+ * stop the other's agent wait for each other, until the deadline.
  *
  * With one buffer a run's bytes are delivered by the stop, and end where the buffer is full. With N
  * buffers (\c buffers = 3..16) they are delivered while the trace goes on: the hardware fills three
@@ -254,14 +256,16 @@ WAVETAP_API wavetap_status wavetap_context_configure(wavetap_session* session,
  * success everything issued after the return is traced. A context that runs already: success. Errors:
  * BUSY (at once; of contexts that share an agent and start together, one gets all of its agents),
  * NOT_FOUND, WRONG_STATE (not configured, or the session closes), WOULD_DEADLOCK, LIMIT (queue,
- * memory), UNAVAILABLE, TIMEOUT (5 s; a later start rebuilds the queue).
+ * memory), UNAVAILABLE, TIMEOUT (5 s for the GPU, and 10 s more to disarm after a failure before; 120 s
+ * if a handler of the agent does not return; a later start rebuilds the queue).
  */
 WAVETAP_API wavetap_status wavetap_context_start(wavetap_session* session, wavetap_context context);
 /**
  * Disarms and delivers, on all agents of the context at the same time. On return the stop packet has
  * retired, the handler was called for everything, and will not be called again for this run. A context
  * that does not run: success. After any error but WOULD_DEADLOCK, BUSY and NOT_FOUND the run is over
- * and data may be missing. Errors: also TIMEOUT (10 s for the GPU, 30 s a copy), UNAVAILABLE.
+ * and data may be missing. Errors: also TIMEOUT (10 s for the GPU, 30 s a copy, 120 s if a
+ * handler does not return), UNAVAILABLE.
  */
 WAVETAP_API wavetap_status wavetap_context_stop(wavetap_session* session, wavetap_context context);
 
