@@ -479,6 +479,34 @@ TEST_F(HubTest, StopAndStartInAHandlerAreRefused) {
     EXPECT_EQ(reentrant.other, 0);
 }
 
+// A stop that is refused in a handler is no stop: another thread's stop, at that time, is not told that one is under way.
+TEST_F(HubTest, ARefusedStopHindersNoOther) {
+    open();
+    struct Reentrant {
+        capture::Session* session;
+        ContextHandle handle;
+        std::atomic<int> other{0}, calls{0};
+    } reentrant{&session_, {}, {}, {}};
+    const auto handler = [](const Chunk&, void* user) {
+        auto* r = static_cast<Reentrant*>(user);
+        ++r->calls;
+        r->calls.notify_all();
+        for (int i = 0; i < 5000; ++i) {
+            const auto stopped = r->session->stop(r->handle);
+            if (stopped || stopped.error().code != ErrorCode::kWouldDeadlock) ++r->other;
+        }
+    };
+    reentrant.handle = context(params(4, kMiB), handler, &reentrant);
+    for (int i = 1; i <= 20; ++i) {
+        const int before = reentrant.calls;
+        ASSERT_TRUE(session_.start(reentrant.handle));
+        reentrant.calls.wait(before);
+        const auto stopped = session_.stop(reentrant.handle);
+        ASSERT_TRUE(stopped) << i << ": " << to_string(stopped.error());
+    }
+    EXPECT_EQ(reentrant.other, 0);
+}
+
 TEST_F(HubTest, TokenDroppedWhileStreamingDisarms) {
     open();
     Client client;

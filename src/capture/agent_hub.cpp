@@ -440,6 +440,10 @@ bool AgentHub::on_hub_thread() const {
     return core_->on_thread() || core_->in_stream_handler();
 }
 
+bool AgentHub::in_handler() const {
+    return (core_->on_thread() && core_->in_handler) || core_->in_stream_handler();
+}
+
 HubStatistics AgentHub::statistics() const {
     MutexLock lock(core_->mutex);
     return core_->statistics;

@@ -146,6 +146,8 @@ class AgentHub {
     HubState state() const;
     /// The caller is inside a chunk handler or a job of the hub.
     bool on_hub_thread() const;
+    /// True inside a chunk handler of this hub: a stop would wait for itself.
+    bool in_handler() const;
     HubStatistics statistics() const;
     const AgentTopology& topology() const;
     const Clock& clock() const;

@@ -273,15 +273,17 @@ Result<RunSummary> Session::stop(ContextHandle context) {
         MutexLock lock(mutex_);
         Record* record = find(context);
         if (record == nullptr) return no_context();
-        record->wanted = false;
-        if (record->state <= State::kIdle) return RunSummary{};
-        if (record->state != State::kRunning) {
-            for (std::uint32_t part = index + 1; part != 0; part = records_[part - 1].next_part)
-                if (agents_[records_[part - 1].agent].hub->on_hub_thread())
+        if (record->state > State::kIdle)
+            for (std::uint32_t part = index + 1; part != 0; part = records_[part - 1].next_part) {
+                const AgentHub& hub = *agents_[records_[part - 1].agent].hub;
+                // Known before anything changes: others must not see a stop that is none.
+                if (hub.in_handler() || (record->state != State::kRunning && hub.on_hub_thread()))
                     return Error{ErrorCode::kWouldDeadlock,
                                  "stop from a chunk handler would wait for itself", "", ""};
-            return changing();
-        }
+            }
+        record->wanted = false;
+        if (record->state <= State::kIdle) return RunSummary{};
+        if (record->state != State::kRunning) return changing();
         record->state = State::kStopping;
         several = record->next_part != 0;
         if (!several) running = std::move(agents_[record->agent].running);
