@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -45,6 +46,13 @@ struct Settings {
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Of all threads of the process.
+double processor_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return double(now.tv_sec) + double(now.tv_nsec) / 1e9;
 }
 
 template <class Work> double best_of(std::uint64_t rounds, Work&& work) {
@@ -126,10 +134,16 @@ class Bench {
             if (end == at || threads == 0) return 2;
             at = *end == ',' ? end + 1 : end;
             Sums sums;
-            const double time = best_of(settings_.rounds, [&] { sums = decode(threads, true); });
+            double work = 1e30;
+            const double time = best_of(settings_.rounds, [&] {
+                const double before = processor_seconds();
+                sums = decode(threads, true);
+                work = std::min(work, processor_seconds() - before);
+            });
             if (one == 0) one = time * threads;
+            if (one_work_ == 0) one_work_ = work;
             if (!first_) first_ = sums.with_pc + sums.stall + sums.waves + sums.occupancy;
-            line("full, " + std::to_string(threads) + " threads", time, one / time);
+            line("full, " + std::to_string(threads) + " threads", time, one / time, work);
             if (first_ != sums.with_pc + sums.stall + sums.waves + sums.occupancy) {
                 std::printf("NOT THE SAME RECORDS\n");
                 return 1;
@@ -142,10 +156,11 @@ class Bench {
 
   private:
     double mb() const { return double(bytes_.size()) / 1e6; }
-    void line(const std::string& name, double seconds, double times = 0) const {
+    void line(const std::string& name, double seconds, double times = 0, double work = 0) const {
         std::printf("  %-28s %8.1f MB/s  %6.2f ns a token", name.c_str(), mb() / seconds,
                     seconds * 1e9 / double(tokens_));
-        if (times != 0) std::printf("  %5.2f x", times);
+        if (times != 0)
+            std::printf("  %5.2f x, processor time %.3f s (%.2f x)", times, work, work / one_work_);
         std::printf("\n");
         std::fflush(stdout);
     }
@@ -170,6 +185,7 @@ class Bench {
     const code::CodeObject& object_;
     std::vector<LoadedObject> objects_;
     std::uint64_t tokens_ = 1;
+    double one_work_ = 0; ///< processor time with the first count of threads
     std::optional<std::uint64_t> first_;
 };
 

@@ -45,7 +45,8 @@ class Diagnostics {
   public:
     void add(Fault fault, std::uint64_t offset_bytes, std::uint64_t time, std::uint64_t count = 1) {
         Entry& entry = entries_[static_cast<std::size_t>(fault)];
-        if (entry.count == 0 || offset_bytes < entry.first_offset)
+        if (entry.count == 0 || offset_bytes < entry.first_offset ||
+            (offset_bytes == entry.first_offset && time < entry.first_time))
             entry = {entry.count, offset_bytes, time};
         entry.count += count;
     }

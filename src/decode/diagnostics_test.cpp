@@ -40,7 +40,7 @@ TEST(Diagnostics, CountEveryFaultAndKeepTheFirstPlace) {
         EXPECT_TRUE(diagnostics.list().empty());
         Diagnostics part;
         part.add(fault, 100 + i, 1000 + i);
-        part.add(fault, 100 + i, 999);
+        part.add(fault, 100 + i, 1001 + i);
         part.add(fault, 500, 5000, 30);
         diagnostics.add(fault, 700, 7, 10);
         diagnostics.merge(part);

@@ -5,6 +5,7 @@
 #include "base/task_pool.hpp"
 #include "decode/code_map.hpp"
 #include "decode/diagnostics.hpp"
+#include "decode/register_state.hpp"
 #include "decode/sink.hpp"
 #include "decode/stitch.hpp"
 
@@ -26,6 +27,18 @@ class WaveReceiver {
     /// In a part of a stream: here the wave comes, if there is one, that was in `slot` before the
     /// part began.
     virtual void deliver_unknown(unsigned slot) { static_cast<void>(slot); }
+};
+
+/// Where waves go and what is counted of them.
+struct WaveContext {
+    WaveReceiver* receiver = nullptr;
+    Diagnostics* diagnostics = nullptr;
+    std::uint64_t tokens_without_wave = 0;
+
+    void token_without_wave(StreamPoint at) {
+        ++tokens_without_wave;
+        diagnostics->add(Fault::kTokenWithoutWave, at.offset_bytes, at.time);
+    }
 };
 
 /// A finished wave that waits for the sink.

@@ -1,10 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
 #include "decode/engine_base.hpp"
-#include "decode/gfx9_waves.hpp"
+#include "decode/gfx9_part.hpp"
+#include "decode/part_pipeline.hpp"
+#include "decode/user_data.hpp"
 #include "sqtt/gfx9.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
+#include <vector>
 
 namespace wavetap::decode {
 namespace {
@@ -13,12 +18,6 @@ using sqtt::FieldId;
 using sqtt::Gfx9Misc;
 using sqtt::Token;
 using sqtt::TokenType;
-
-template <TokenType kToken, FieldId kField> std::uint32_t get(const Token& token) {
-    constexpr sqtt::BitRange kBits = sqtt::bits_of(sqtt::kGfx9Rows, kToken, kField);
-    static_assert(kBits.width() <= 32);
-    return static_cast<std::uint32_t>(sqtt::extract(token.bits, kBits));
-}
 
 class Gfx9Engine final : public EngineBase<sqtt::Generation::kGfx9, Gfx9Engine> {
   public:
@@ -30,58 +29,156 @@ class Gfx9Engine final : public EngineBase<sqtt::Generation::kGfx9, Gfx9Engine> 
         kTimestampBytes + sqtt::TokenColumns::kMarginBytes;
 
     explicit Gfx9Engine(const EngineSetup& setup)
-        : EngineBase(setup, true), waves_(finisher_, diagnostics_) {
+        : EngineBase(setup, true), context_{&finisher_, &diagnostics_, 0}, waves_(context_),
+          lanes_(setup_.header, occupancy_, waves_, diagnostics_) {
         waves_.set_issue_phase(setup.header.issue_phase);
+        const std::size_t threads = setup.pool == nullptr ? 1 : setup.pool->threads();
+        for (std::size_t i = 0; threads > 1 && i < threads; ++i)
+            part_slots_.push_back(std::make_unique<PartOccupancy>(*setup.code));
     }
 
     std::uint64_t clocks_of(const Token& token) const { return kUnit * token.delta; }
-    /// Starts, ends and user data have their place at the same bits.
-    WaveWords place_of(const Token& token) const {
-        constexpr auto kToken = TokenType::kWaveEnd;
-        const std::uint32_t sa = get<kToken, FieldId::kSa>(token);
-        const std::uint32_t cu = get<kToken, FieldId::kCu>(token);
-        const std::uint32_t simd = get<kToken, FieldId::kSimd>(token);
-        return WaveWords::place(sa, cu, simd, get<kToken, FieldId::kSlot>(token),
-                                on_target(sa, cu, simd));
-    }
+    WaveWords place_of(const Token& token) const { return lanes_.place_of(token); }
     void take_occupancy(const Token& token, StreamPoint at, WaveWords where) {
-        if (token.type == TokenType::kWaveStart)
-            wave_start(token, at, where);
-        else
-            wave_end(at, where);
+        lanes_.take_occupancy(token, at, where);
     }
-    void take_instruction(const Token& token, StreamPoint at, bool last_of_clock);
-    void take_rest(const Token& token, StreamPoint at);
+    void take_instruction(const Token& token, StreamPoint at, bool last_of_clock) {
+        lanes_.take_instruction(token, at, last_of_clock);
+    }
+    void take_rest(const Token& token, StreamPoint at) {
+        ToStream to{*this};
+        rest(token, at, to);
+    }
+    /// The caller may have loaded code since the piece before.
+    void begin_piece() { find_entries(); }
     void finish_waves(StreamPoint end) {
         waves_.finish(end);
-        totals_.instruction_tokens = waves_.totals().instruction_tokens;
-        totals_.tokens_without_wave = waves_.totals().tokens_without_wave;
+        totals_.instruction_tokens = totals_.tokens[static_cast<std::size_t>(TokenType::kInst)];
+        totals_.tokens_without_wave = context_.tokens_without_wave;
         totals_.issue_phase = waves_.issue_phase();
     }
 
-  private:
-    void time_reset(const Token& token);
-    void misc(const Token& token, StreamPoint at);
-    void reg(const Token& token, StreamPoint at);
-    template <TokenType kToken> void reg_cs(const Token& token, StreamPoint at);
-    void wave_start(const Token& token, StreamPoint at, WaveWords where);
-    void wave_end(StreamPoint at, WaveWords where);
-    void perf(const Token& token, StreamPoint at);
-    WaveHead target(unsigned simd, unsigned slot, std::uint64_t time);
-    bool on_target(std::uint32_t sa, std::uint32_t cu, std::uint32_t simd) const {
-        return sa == 0 && cu == setup_.header.target_cu &&
-               (setup_.header.simd_mask >> simd & 1) != 0;
+    Entry run_parts(std::span<const std::byte> bytes, Entry at, std::uint64_t stop_bits) {
+        if (!feed_.together(at, stop_bits)) return feed_.run(*this, bytes, at, stop_bits);
+        if (!pipeline_) pipeline_ = std::make_unique<Pipeline>(*setup_.pool, feed_.part_bits());
+        place_known_ = false;
+        return pipeline_->run(*this, bytes, at, stop_bits);
     }
 
+    // For PartPipeline.
+    using Part = Gfx9Part;
+    static constexpr unsigned kChains = Part::kChains;
+    static constexpr bool kChecksParts = true;
+    bool prepare(Part& part, const Columns& columns, const Columns* next, bool first);
+    bool build(Part& part, std::size_t thread) {
+        return part.build(phase_hint_.load(std::memory_order_relaxed), *part_slots_[thread],
+                          finisher_, finisher_.stitcher(thread));
+    }
+    bool check(const Part& part);
+    void join(Part& part, unsigned chain, std::size_t thread) {
+        if (chain == 0)
+            occupancy_.join(part.slots, part.joined[0].faults);
+        else
+            part.join(chain, waves_, finisher_, finisher_.stitcher(thread));
+    }
+    void deliver(Part& part);
+    void redo(const Part& part);
+    void take_singly(const Part& part, const Columns& columns);
+    void end_parts();
+
+  private:
+    using Pipeline = PartPipeline<sqtt::Generation::kGfx9, Gfx9Engine>;
+    using Mark = Part::Mark;
+
+    /// A part with more of them is taken token by token, so that its memory is bounded.
+    static constexpr std::size_t kLeastInstructions = 4096;
+
+    /// What other tokens do to waves, done at once.
+    struct ToStream {
+        Gfx9Engine& engine;
+        void clock(std::uint64_t clocks) { engine.move_clock(clocks); }
+        void clock_back() {}
+        void entry(std::size_t queue, PcRef pc) {
+            engine.entries_[queue] = pc;
+            engine.lanes_.entries[queue] = pc;
+        }
+        void new_pc(StreamPoint at, unsigned slot, PcRef pc) { engine.lanes_.new_pc(at, slot, pc); }
+        void save_context(StreamPoint at) { engine.lanes_.save_context(at); }
+        void lost(StreamPoint at) {
+            ++engine.losses_;
+            engine.lanes_.packets_lost(at);
+        }
+    };
+    /// The same, written down.
+    struct ToPart {
+        Gfx9Engine& engine;
+        Part& part;
+        Walk::Origin& origin;
+        std::uint32_t position = 0;
+
+        void clock(std::uint64_t clocks) {
+            engine.time_ += clocks;
+            origin.clock += clocks;
+            part.marks.push_back({position, Mark::Kind::kClock, 0, {}, {}, clocks});
+        }
+        void clock_back() { part.clock_back = true; }
+        void entry(std::size_t queue, PcRef pc) {
+            engine.entries_[queue] = pc;
+            part.marks.push_back(
+                {position, Mark::Kind::kEntry, static_cast<std::uint8_t>(queue), {}, pc, 0});
+        }
+        void new_pc(StreamPoint at, unsigned slot, PcRef pc) {
+            part.marks.push_back(
+                {position, Mark::Kind::kNewPc, static_cast<std::uint8_t>(slot), at, pc, 0});
+        }
+        void save_context(StreamPoint at) {
+            part.marks.push_back({position, Mark::Kind::kSaveContext, 0, at, {}, 0});
+        }
+        void lost(StreamPoint at) {
+            ++engine.losses_;
+            part.marks.push_back({position, Mark::Kind::kLost, 0, at, {}, 0});
+        }
+    };
+
+    template <TokenType kToken, FieldId kField> static std::uint32_t get(const Token& token) {
+        return gfx9_field<kToken, kField>(token);
+    }
+    void find_entries() {
+        for (std::size_t i = 0; i < entries_.size(); ++i)
+            entries_[i] =
+                setup_.code->attribute(registers_.entry_address(static_cast<unsigned>(i)));
+        lanes_.entries = entries_;
+    }
+    template <class To> void rest(const Token& token, StreamPoint at, To& to);
+    template <class To> void time_reset(const Token& token, To& to);
+    template <class To> void misc(const Token& token, StreamPoint at, To& to);
+    void reg(const Token& token, StreamPoint at);
+    template <TokenType kToken, class To> void reg_cs(const Token& token, StreamPoint at, To& to);
+    void perf(const Token& token, StreamPoint at);
+    bool may_change_code(const Columns& columns) const;
+    void take_over();
+
+    WaveContext context_;
     Gfx9Waves waves_;
-    std::int64_t clock_base_ = 0; ///< of the absolute counter; negative if it was just reset
+    Gfx9Lanes<Occupancy, Gfx9Waves> lanes_;
+    std::array<PcRef, 8> entries_{}; ///< where `rest` has got to
+    std::uint32_t losses_ = 0;       ///< likewise
+    std::int64_t clock_base_ = 0;    ///< of the absolute counter; negative if it was just reset
     std::uint64_t claimed_ = ~std::uint64_t{0}; ///< the timestamp that a reset has used
     std::uint64_t last_perf_ = 0;
+
+    std::vector<std::unique_ptr<PartOccupancy>> part_slots_; ///< of each thread
+    std::unique_ptr<Pipeline> pipeline_;
+    Gfx9RunUp run_up_;                         ///< of the part that is prepared next
+    bool stream_known_ = false;                ///< `waves_` stands where that part begins
+    Gfx9Place place_;                          ///< where the part begins that is checked next
+    bool place_known_ = false;                 ///< otherwise `waves_` says it
+    std::atomic<std::uint32_t> phase_hint_{0}; ///< the newest one known: a guess, whoever reads it
 };
 
 // The counter of the deltas ran full; the absolute counter follows within a few tokens and counts
 // from here on. The search ends at the next reset, so all searches together are linear.
-void Gfx9Engine::time_reset(const Token& token) {
+template <class To> void Gfx9Engine::time_reset(const Token& token, To& to) {
     constexpr std::uint64_t kMiscBits = 16;
     const std::uint64_t begin = token.offset_bits - origin_bits_ + kMiscBits;
     const std::size_t end = std::min<std::uint64_t>(bytes_.size(), begin / 8 + kTimestampBytes);
@@ -104,24 +201,24 @@ void Gfx9Engine::time_reset(const Token& token) {
         const std::uint64_t absolute =
             static_cast<std::uint64_t>(value - clock_base_) & ~std::uint64_t{3};
         if (absolute + 4 < time_) diagnostics_.add(Fault::kTimeBackwards, claimed_ / 8, time_);
-        move_clock(absolute - time_);
+        if (absolute < time_) to.clock_back();
+        to.clock(absolute - time_);
         return;
     }
     diagnostics_.add(Fault::kResetWithoutTimestamp, token.offset_bits / 8, time_);
 }
 
-void Gfx9Engine::misc(const Token& token, StreamPoint at) {
+template <class To> void Gfx9Engine::misc(const Token& token, StreamPoint at, To& to) {
     switch (static_cast<Gfx9Misc>(get<TokenType::kMisc, FieldId::kType>(token))) {
     case Gfx9Misc::kTime:
         break;
     case Gfx9Misc::kTimeReset:
-        time_reset(token);
+        time_reset(token, to);
         break;
     case Gfx9Misc::kPacketLost:
         event(at, EventKind::kPacketsLost);
         diagnostics_.add(Fault::kPacketsLost, at.offset_bytes, at.time);
-        occupancy_.packets_lost();
-        waves_.packets_lost(at);
+        to.lost(at);
         break;
     case Gfx9Misc::kSurfaceSync:
         event(at, EventKind::kSurfaceSync);
@@ -134,7 +231,7 @@ void Gfx9Engine::misc(const Token& token, StreamPoint at) {
         break;
     case Gfx9Misc::kSaveContext:
         event(at, EventKind::kSaveContext);
-        waves_.save_context();
+        to.save_context(at);
         break;
     case Gfx9Misc::kShootDown:
         event(at, EventKind::kShootDown);
@@ -152,62 +249,21 @@ void Gfx9Engine::reg(const Token& token, StreamPoint at) {
     if (get<kToken, FieldId::kDropped>(token) != 0)
         diagnostics_.add(Fault::kRegistersDropped, at.offset_bytes, at.time);
     if (get<kToken, FieldId::kOp>(token) == 0) return;
+    const std::uint32_t address = get<kToken, FieldId::kAddress>(token);
     registers_.write_other(
-        at, queue_of(get<kToken, FieldId::kMe>(token), get<kToken, FieldId::kPipe>(token)),
-        get<kToken, FieldId::kAddress>(token), get<kToken, FieldId::kData>(token));
+        at, queue_of(get<kToken, FieldId::kMe>(token), get<kToken, FieldId::kPipe>(token)), address,
+        get<kToken, FieldId::kData>(token));
+    if (address == kUserdata2) find_entries(); // code may have been loaded
 }
 
-template <TokenType kToken> void Gfx9Engine::reg_cs(const Token& token, StreamPoint at) {
-    registers_.write_compute(
-        at, queue_of(get<kToken, FieldId::kMe>(token), get<kToken, FieldId::kPipe>(token)),
-        get<kToken, FieldId::kAddress>(token), get<kToken, FieldId::kData>(token));
-}
-
-inline void Gfx9Engine::wave_start(const Token& token, StreamPoint at, WaveWords where) {
-    constexpr auto kToken = TokenType::kWaveStart;
-    const WaveWords words = where.from(
-        get<kToken, FieldId::kMe>(token), get<kToken, FieldId::kPipe>(token),
-        get<kToken, FieldId::kCount>(token), get<kToken, FieldId::kThreadGroup>(token), 0);
-    if (words.slot() >= sqtt::kGfx9SlotsPerIssue)
-        diagnostics_.add(Fault::kSlotOutOfRange, at.offset_bytes, at.time);
-    const PcRef entry =
-        setup_.code->attribute(registers_.entry_address((words.me() & 1U) * 4U + words.pipe()));
-    if (words.count() > 64) {
-        if (words.on_target())
-            waves_.switch_context(at, words.simd(), words.slot());
-        else if (occupancy_.taken(words))
-            occupancy_.set_entry(words, entry);
-        else
-            occupancy_.start(at, words, entry, true);
-        return;
-    }
-    occupancy_.start(at, words, entry, true);
-    if (words.on_target()) waves_.start(at, occupancy_.head(words));
-}
-
-inline void Gfx9Engine::wave_end(StreamPoint at, WaveWords where) {
-    if (where.on_target()) {
-        if (!waves_.live(where.simd(), where.slot())) {
-            // The wave ran before the trace began and issued nothing since.
-            if (!occupancy_.taken(where)) occupancy_.end_without_start(at, where);
-            return;
-        }
-        if (!waves_.end(at, where.simd(), where.slot())) return; // it is in a trap and goes on
-        occupancy_.end(at, where);
-        return;
-    }
-    if (!occupancy_.end(at, where)) occupancy_.end_without_start(at, where);
-}
-
-WaveHead Gfx9Engine::target(unsigned simd, unsigned slot, std::uint64_t time) {
-    WaveHead head;
-    head.cu = setup_.header.target_cu;
-    head.simd = static_cast<std::uint8_t>(simd);
-    head.slot = static_cast<std::uint8_t>(slot);
-    head.on_target = true;
-    head.start = time;
-    head.start_seen = false;
-    return head;
+template <TokenType kToken, class To>
+void Gfx9Engine::reg_cs(const Token& token, StreamPoint at, To& to) {
+    const QueueKey key =
+        queue_of(get<kToken, FieldId::kMe>(token), get<kToken, FieldId::kPipe>(token));
+    const std::uint32_t address = get<kToken, FieldId::kAddress>(token);
+    registers_.write_compute(at, key, address, get<kToken, FieldId::kData>(token));
+    if (address == kPgmLo || address == kPgmHi)
+        to.entry(key.index, setup_.code->attribute(registers_.entry_address(key.index)));
 }
 
 void Gfx9Engine::perf(const Token& token, StreamPoint at) {
@@ -234,43 +290,26 @@ void Gfx9Engine::perf(const Token& token, StreamPoint at) {
     sink_.perf(record);
 }
 
-inline void Gfx9Engine::take_instruction(const Token& token, StreamPoint at,
-                                         bool /*last_of_clock*/) {
-    if (token.type == TokenType::kIssue) {
-        constexpr auto kToken = TokenType::kIssue;
-        waves_.issue(at, get<kToken, FieldId::kSimd>(token), get<kToken, FieldId::kStates>(token));
-        return;
-    }
-    constexpr auto kToken = TokenType::kInst;
-    const unsigned simd = get<kToken, FieldId::kSimd>(token);
-    const unsigned slot = get<kToken, FieldId::kSlot>(token);
-    const unsigned type = get<kToken, FieldId::kType>(token);
-    if (waves_.live(simd, slot)) return waves_.inst(at, simd, slot, type);
-    WaveHead head = target(simd, slot, at.time);
-    head.ordinal = at.offset_bytes;
-    waves_.inst_without_wave(at, head);
-}
-
-void Gfx9Engine::take_rest(const Token& token, StreamPoint at) {
+template <class To> void Gfx9Engine::rest(const Token& token, StreamPoint at, To& to) {
     switch (token.type) {
     case TokenType::kMisc:
-        misc(token, at);
+        misc(token, at, to);
         break;
     case TokenType::kTimestamp:
         // It was applied at the reset, and moves the clock no further.
         if (token.offset_bits == claimed_) {
             constexpr auto kDelta = sqtt::row_of(sqtt::kGfx9Rows, TokenType::kTimestamp).delta;
-            move_clock(0 - kUnit * sqtt::extract(token.bits, kDelta));
+            to.clock(0 - kUnit * sqtt::extract(token.bits, kDelta));
         }
         break;
     case TokenType::kReg:
         reg(token, at);
         break;
     case TokenType::kRegCs:
-        reg_cs<TokenType::kRegCs>(token, at);
+        reg_cs<TokenType::kRegCs>(token, at, to);
         break;
     case TokenType::kRegCsPriv:
-        reg_cs<TokenType::kRegCsPriv>(token, at);
+        reg_cs<TokenType::kRegCsPriv>(token, at, to);
         break;
     case TokenType::kEvent:
     case TokenType::kEventCs:
@@ -283,8 +322,9 @@ void Gfx9Engine::take_rest(const Token& token, StreamPoint at) {
         if (get<kToken, FieldId::kError>(token) != 0)
             diagnostics_.add(Fault::kErrorPc, at.offset_bytes, at.time);
         const std::uint64_t pc = sqtt::extract(token.bits, kPc) << 2;
-        waves_.inst_pc(get<kToken, FieldId::kSimd>(token), get<kToken, FieldId::kSlot>(token),
-                       setup_.code->attribute(pc));
+        const std::uint32_t simd = get<kToken, FieldId::kSimd>(token);
+        to.new_pc(at, simd * Gfx9Place::kSlots + get<kToken, FieldId::kSlot>(token),
+                  setup_.code->attribute(pc));
         break;
     }
     case TokenType::kShaderData: {
@@ -300,6 +340,112 @@ void Gfx9Engine::take_rest(const Token& token, StreamPoint at) {
     default:
         break; // WAVE_ALLOC; a timestamp that no reset claimed
     }
+}
+
+// A marker that may load or unload code.
+bool Gfx9Engine::may_change_code(const Columns& columns) const {
+    const auto& queues = registers_.values().queues;
+    const bool waits = std::any_of(queues.begin(), queues.end(),
+                                   [](const auto& queue) { return queue.code_word != 0; });
+    const Walk::Origin origin = origin_of(columns);
+    for (const auto& segment : columns.segments()) {
+        for (const Item item : segment.lanes[Columns::kRest]) {
+            if (item.type() != TokenType::kReg) continue;
+            const Token token = origin.token<true>(item);
+            if (get<TokenType::kReg, FieldId::kAddress>(token) != kUserdata2) continue;
+            const std::uint32_t data = get<TokenType::kReg, FieldId::kData>(token);
+            if (waits || (data & 0xFF) == kCodeObject) return true;
+        }
+    }
+    return false;
+}
+
+bool Gfx9Engine::prepare(Part& part, const Columns& columns, const Columns* /*next*/, bool first) {
+    count(columns);
+    part.clear();
+    for (const auto& segment : columns.segments())
+        part.slices.push_back({origin_of(columns), segment.lanes, 0});
+    if (may_change_code(columns)) return false;
+    part.header = &setup_.header;
+    part.entries = entries_;
+    part.slots.losses = losses_;
+    part.clock_back = false;
+    part.begin_time = time_;
+    part.place_known = first || stream_known_;
+    if (part.place_known) {
+        if (!part.place) part.place = std::make_unique<Gfx9Place>();
+        waves_.tell(*part.place);
+    }
+    stream_known_ = false;
+    std::swap(part.run_up, run_up_);
+    for (std::size_t i = 0; i < part.slices.size(); ++i) {
+        auto& slice = part.slices[i];
+        slice.origin.clock = time_;
+        Walk::Origin origin = slice.origin;
+        ToPart to{*this, part, origin};
+        for (const Item item : slice.lanes[Columns::kRest]) {
+            to.position = item.position();
+            const Token token = origin.token<true>(item);
+            const StreamPoint at = origin.point(item, token);
+            time_ = at.time;
+            rest(token, at, to);
+        }
+        slice.marks_end = part.marks.size();
+        time_ = origin.clock + std::uint64_t{columns.segments()[i].clocks} * kUnit;
+    }
+    part.end_time = time_;
+    part.most_instructions = kLeastInstructions + columns.bytes();
+    run_up_.take(part, setup_.header);
+    if (part.clock_back) run_up_.clear();
+    return true;
+}
+
+bool Gfx9Engine::check(const Part& part) {
+    if (!place_known_) waves_.tell(place_); // all before this part is joined
+    place_known_ = true;
+    const bool right = part.check(place_);
+    phase_hint_.store(place_.phase, std::memory_order_relaxed);
+    return right;
+}
+
+// The stream's waves go on where parts were joined.
+void Gfx9Engine::take_over() {
+    if (place_known_) waves_.set_phase(place_.phase);
+    place_known_ = false;
+}
+
+void Gfx9Engine::redo(const Part& part) {
+    take_over();
+    part.walk(lanes_, [] { return false; });
+}
+
+void Gfx9Engine::take_singly(const Part& part, const Columns& columns) {
+    take_over();
+    lanes_.entries = entries_;
+    for (std::size_t i = 0; i < part.slices.size(); ++i) {
+        Walk::Origin origin = part.slices[i].origin;
+        origin.clock = time_;
+        take_segment(origin, part.slices[i].lanes);
+        time_ = walk_.origin().clock + std::uint64_t{columns.segments()[i].clocks} * kUnit;
+    }
+    stream_known_ = true;
+    run_up_.clear();
+}
+
+void Gfx9Engine::deliver(Part& part) {
+    drain();
+    part.slots.send(sink_);
+    finisher_.emit(part.waves);
+    diagnostics_.merge(part.built.faults);
+    context_.tokens_without_wave += part.built.tokens_without_wave;
+    for (const auto& joined : part.joined)
+        diagnostics_.merge(joined.faults);
+}
+
+void Gfx9Engine::end_parts() {
+    take_over();
+    lanes_.entries = entries_;
+    run_up_.clear();
 }
 
 } // namespace

@@ -46,6 +46,21 @@ class InstructionList {
         std::move(categories.begin() + at + 1, categories.begin() + end, categories.begin() + at);
         --size_;
     }
+    /// Adds the entries of `more` from `first` on.
+    void append(const InstructionList& more, std::size_t first) {
+        const std::size_t added = more.size_ - first;
+        while (times.size() < size_ + added)
+            grow();
+        const auto put = [&](const auto& from, auto& to) {
+            std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(first), added,
+                        to.begin() + static_cast<std::ptrdiff_t>(size_));
+        };
+        put(more.times, times);
+        put(more.durations, durations);
+        put(more.stalls, stalls);
+        put(more.categories, categories);
+        size_ += added;
+    }
     void swap(std::size_t i, std::size_t j) {
         std::swap(times[i], times[j]);
         std::swap(durations[i], durations[j]);
@@ -100,6 +115,18 @@ class AnchorList {
         }
     }
     bool empty() const { return anchors_.empty(); }
+    /// How many wait for their program counter.
+    std::size_t waiting() const { return anchors_.size() - std::min(waiting_, anchors_.size()); }
+    /// Goes on with `more`, whose index 0 is `offset` here and all of which lie behind these; of
+    /// these none waits then.
+    void append(const AnchorList& more, std::size_t offset) {
+        if (more.empty()) return;
+        waiting_ = anchors_.size() + more.waiting_;
+        for (PcAnchor anchor : more.anchors_) {
+            anchor.index += static_cast<std::uint32_t>(offset);
+            anchors_.push_back(anchor);
+        }
+    }
     void clear() {
         anchors_.clear();
         waiting_ = 0;

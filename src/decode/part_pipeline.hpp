@@ -21,13 +21,16 @@ namespace wavetap::decode {
 ///   read      any thread   its tokens, from a guessed entry
 ///   prepare   the caller   in order; the entry is proved, or the part is read again
 ///   build     any thread   what can be said without the parts before
+///   check     any thread   in order; what was supposed of the parts before is right, or the part is
+///                          done again (only an engine that supposes something)
 ///   join      any thread   with the parts before, chain by chain, in order within a chain
 ///   deliver   the caller   in order
 /// A part that cannot be prepared waits until all before it are delivered and is then taken singly
 /// by the caller; one that cannot be built is done again in the same place. `Engine` has
-///   Part, kChains
+///   Part, kChains, kChecksParts
 ///   bool prepare(Part&, const TokenColumns&, const TokenColumns* next, bool first)
 ///   bool build(Part&, thread), void join(Part&, chain, thread), void deliver(Part&)
+///   bool check(Part&), if kChecksParts: then chain kChains, which goes ahead of the others
 ///   void take_singly(Part&, const TokenColumns&), void redo(Part&)
 /// and each Part has bytes(), its results in memory.
 template <sqtt::Generation kGen, class Engine> class PartPipeline {
@@ -70,6 +73,9 @@ template <sqtt::Generation kGen, class Engine> class PartPipeline {
     /// With so many threads the caller has enough to do with preparing and delivering.
     static constexpr unsigned kBusyLead = 8;
 
+    /// The last chain is the one that checks, if the engine does.
+    static constexpr unsigned kAllChains = Engine::kChains + (Engine::kChecksParts ? 1 : 0);
+
     enum class Way : std::uint8_t { kBuild, kSingly, kRedo };
     struct Stage {
         Columns columns;
@@ -98,9 +104,13 @@ template <sqtt::Generation kGen, class Engine> class PartPipeline {
     }
 
     Work choose() WAVETAP_REQUIRES(mutex_) {
-        for (unsigned chain = 0; chain < Engine::kChains; ++chain) {
+        for (unsigned i = 0; i < kAllChains; ++i) {
+            const unsigned chain = (i + Engine::kChains) % kAllChains;
             const std::uint64_t part = chain_next_[chain];
             if (chain_busy_[chain] || part >= next_build_ || part >= prepared_) continue;
+            if (chain != kAllChains - 1 && Engine::kChecksParts &&
+                part >= chain_next_[kAllChains - 1])
+                continue;
             const Stage& at = stage(part);
             if (!at.built || at.way != Way::kBuild) continue;
             chain_busy_[chain] = true;
@@ -114,14 +124,14 @@ template <sqtt::Generation kGen, class Engine> class PartPipeline {
     }
     void perform(const Work& work, std::size_t thread) WAVETAP_EXCLUDES(mutex_) {
         Stage& at = stage(work.part);
-        bool built = true;
+        bool built = true, right = true;
         if (work.job == Job::kRead)
             at.columns.read_guessed(kGen, bytes_, first_bits_, begin_of(work.part),
                                     begin_of(work.part + 1));
         else if (work.job == Job::kBuild)
             built = engine_->build(at.part, thread);
         else
-            engine_->join(at.part, work.chain, thread);
+            right = join(at.part, work.chain, thread);
         const MutexLock lock(mutex_);
         if (work.job == Job::kRead) {
             at.read = true;
@@ -132,9 +142,20 @@ template <sqtt::Generation kGen, class Engine> class PartPipeline {
             results_ += at.results;
         } else {
             chain_busy_[work.chain] = false;
-            ++chain_next_[work.chain];
+            if (right)
+                ++chain_next_[work.chain];
+            else
+                at.way = Way::kRedo;
         }
         change();
+    }
+    // False: the part is to be done again.
+    bool join(typename Engine::Part& part, unsigned chain, std::size_t thread) {
+        if constexpr (Engine::kChecksParts) {
+            if (chain == Engine::kChains) return engine_->check(part);
+        }
+        engine_->join(part, chain, thread);
+        return true;
     }
     void work(std::size_t thread) WAVETAP_EXCLUDES(mutex_) {
         for (;;) {
@@ -271,8 +292,8 @@ template <sqtt::Generation kGen, class Engine> class PartPipeline {
     std::uint64_t prepared_ WAVETAP_GUARDED_BY(mutex_) = 0;
     std::uint64_t next_build_ WAVETAP_GUARDED_BY(mutex_) = 0;
     std::uint64_t delivered_ WAVETAP_GUARDED_BY(mutex_) = 0;
-    std::array<std::uint64_t, Engine::kChains> chain_next_ WAVETAP_GUARDED_BY(mutex_) = {};
-    std::array<bool, Engine::kChains> chain_busy_ WAVETAP_GUARDED_BY(mutex_) = {};
+    std::array<std::uint64_t, kAllChains> chain_next_ WAVETAP_GUARDED_BY(mutex_) = {};
+    std::array<bool, kAllChains> chain_busy_ WAVETAP_GUARDED_BY(mutex_) = {};
     std::size_t results_ WAVETAP_GUARDED_BY(mutex_) = 0;
     std::uint64_t changes_ WAVETAP_GUARDED_BY(mutex_) = 0;
 };

@@ -72,6 +72,7 @@ template <Generation kGen> class RdnaEngine final : public EngineBase<kGen, Rdna
     // For PartPipeline.
     using Part = RdnaPart<kGen>;
     static constexpr unsigned kChains = Part::kChains;
+    static constexpr bool kChecksParts = false;
     bool prepare(Part& part, const sqtt::TokenColumns& columns, const sqtt::TokenColumns* next,
                  bool first);
     bool build(Part& part, std::size_t thread) {
@@ -123,9 +124,9 @@ template <Generation kGen> class RdnaEngine final : public EngineBase<kGen, Rdna
         }
         void new_pc(StreamPoint at, unsigned slot, PcRef pc) { engine.lanes_.new_pc(at, slot, pc); }
         void save_context(StreamPoint at) { engine.lanes_.save_context(at); }
-        void lost(StreamPoint) {
+        void lost(StreamPoint at) {
             ++engine.losses_;
-            engine.lanes_.packets_lost();
+            engine.lanes_.packets_lost(at);
         }
     };
     /// The same, written down.

@@ -139,7 +139,7 @@ template <sqtt::Generation kGen, class Slots> class RdnaLanes {
         else
             waves_->save_context();
     }
-    void packets_lost() {
+    void packets_lost(StreamPoint) {
         flush();
         slots_->packets_lost();
         waves_->packets_lost();

@@ -112,9 +112,7 @@ RdnaWaves::Wave* RdnaWaves::active(const Waiting& what, unsigned slot) {
     if (wave.unknown) {
         wait(what, slot & 31);
     } else {
-        WaveContext& context = *contexts_[slot & 31];
-        ++context.tokens_without_wave;
-        context.diagnostics->add(Fault::kTokenWithoutWave, what.at.offset_bytes, what.at.time);
+        contexts_[slot & 31]->token_without_wave(what.at);
     }
     return nullptr;
 }

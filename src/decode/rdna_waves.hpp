@@ -4,7 +4,6 @@
 
 #include "decode/diagnostics.hpp"
 #include "decode/finisher.hpp"
-#include "decode/gfx9_waves.hpp"
 #include "decode/rdna_ops.hpp"
 #include "decode/register_state.hpp"
 #include "decode/sink.hpp"
@@ -14,13 +13,6 @@
 #include <vector>
 
 namespace wavetap::decode {
-
-/// Where waves go and what is counted of them.
-struct WaveContext {
-    WaveReceiver* receiver = nullptr;
-    Diagnostics* diagnostics = nullptr;
-    std::uint64_t tokens_without_wave = 0;
-};
 
 /// The waves of the target SIMD of a gfx10 to gfx1250 stream, or of a part of it: there the slots are
 /// unknown at first, and what happens in one before a wave starts is written down, to be done when
