@@ -26,8 +26,20 @@
  *         ...
  *         wavetap_context_stop(session, context);     // on_chunk was called for every engine
  *
+ * That is *device mode*: everything on the agent from start to stop is one trace. In *dispatch mode*
+ * the client chooses kernel dispatches, and each is a trace of its own, taken in the program's own
+ * queue. A program (here before it uses HIP or HSA; a tool calls wavetap_session_intercept_hsa()):
+ *
+ *         wavetap_session_open(1.0, &session);
+ *         wavetap_session_intercept(session, NULL);
+ *         wavetap_context_create(session, &context);
+ *         wavetap_dispatch_handlers handlers = {sizeof handlers, choose, on_chunk, NULL, NULL};
+ *         wavetap_context_configure_dispatch(session, context, 0, &p, &handlers);
+ *         wavetap_context_start(session, context);    // once ROCr is up: choose() sees each dispatch
+ *
  * Threads: every function may be called from any thread. Chunk handlers are called on threads of
- * wavetap's own, one at a time (unless a context asks for \c as_ready), with no lock of wavetap held.
+ * wavetap's own, one at a time for each agent (unless a context asks for \c as_ready), with no lock of
+ * wavetap held.
  * What needs the agent that a handler is called for changes nothing there and returns at once: stop,
  * destroy and close WAVETAP_STATUS_WOULD_DEADLOCK, start that or BUSY (SUCCESS if that context runs
  * already). Contexts of other agents may be started and stopped in a handler; two handlers that each
@@ -141,6 +153,74 @@ WAVETAP_API wavetap_status wavetap_session_close(wavetap_session* session);
 WAVETAP_API wavetap_status wavetap_session_set_idle_release(wavetap_session* session,
                                                             uint64_t milliseconds);
 
+/** A code object that the runtime loaded, or unloads. */
+typedef struct wavetap_code_object {
+    size_t size; /**< size of this struct in the library; newer ones are longer */
+    uint32_t agent;
+    uint32_t unloaded;     /**< 1: it goes; only \c agent and \c id count */
+    uint64_t id;           /**< as in the markers of the traces; not reused */
+    uint64_t load_address; /**< address in memory = load_address + ELF address */
+    uint64_t bytes;        /**< that it takes in memory */
+    const char* uri;       /**< where it came from; "" if unknown. Borrowed for the call */
+    const void* elf;       /**< the code object, as loaded; null if not available. The same */
+    uint64_t elf_bytes;
+} wavetap_code_object;
+
+/**
+ * Tells which code lies where. Called in the thread that loads or unloads, without a lock of wavetap,
+ * before the program can launch the kernels or use the memory again; for objects that were loaded
+ * earlier, in the call that gives the session its agents. Must return; must not throw (an exception is
+ * swallowed); must not close the session. Not called for a session that closes.
+ */
+typedef void (*wavetap_code_object_handler)(const wavetap_code_object* object, void* user);
+
+/** How a session sees the program. */
+typedef struct wavetap_intercept_options {
+    size_t size;                             /**< sizeof(wavetap_intercept_options) */
+    wavetap_code_object_handler code_object; /**< may be null */
+    void* user;                              /**< for \c code_object */
+} wavetap_intercept_options;
+
+/**
+ * Lets contexts of dispatch mode see the dispatches of this process. Queues can be watched only if
+ * wavetap comes in while ROCr starts up, as one of its tools, so a *program* that links libwavetap.so
+ * calls this before its first call of HIP or hsa_init: wavetap puts libwavetap.so in front of the
+ * environment variable HSA_TOOLS_LIB, ROCr then loads it as a tool, and the session, made by
+ * wavetap_session_open(), gets its agents as by wavetap_session_attach_hsa(). What goes wrong then is
+ * the answer of later wavetap_context_configure() and start. If the user has set
+ * HSA_TOOLS_LIB=libwavetap.so, it may be called at any time; queues that were made before are watched,
+ * too. A *tool* calls wavetap_session_intercept_hsa() instead.
+ *
+ * From then on wavetap knows the code objects by itself (wavetap_code_object_loaded() is not to be
+ * called), and every queue of the program is an intercept queue of ROCr with a ring eight times as
+ * long. One session in a process can have it, once. \p options may be null.
+ *
+ * Not safe beside threads that use the environment. Errors: UNAVAILABLE (ROCr is up, and wavetap was
+ * not loaded with it), WRONG_STATE (the session has its agents; another session has the dispatches),
+ * INVALID_ARGUMENT (size), LIMIT; if ROCr is up those of wavetap_session_attach_hsa().
+ */
+WAVETAP_API wavetap_status wavetap_session_intercept(wavetap_session* session,
+                                                     const wavetap_intercept_options* options);
+/**
+ * The same for a tool, in its OnLoad: replaces four functions of \p api_table, and gives the session
+ * its agents if it has none. Errors: as wavetap_session_attach_hsa(), and WRONG_STATE (another session
+ * has the dispatches of this process).
+ */
+WAVETAP_API wavetap_status wavetap_session_intercept_hsa(wavetap_session* session, void* api_table,
+                                                         const wavetap_intercept_options* options);
+
+/**
+ * Puts \p id on top of the calling thread's stack of external correlation ids. A dispatch that this
+ * thread launches has the top of the stack as its \c external_correlation_id, for this session's
+ * handlers and in the folders of `wavetap record`. If ROCr's handler thread launches it (after a full
+ * ring) it has 0. Errors: LIMIT (4096 a thread).
+ */
+WAVETAP_API wavetap_status wavetap_external_correlation_push(uint64_t id);
+/** Takes the top off and tells it in \p id (may be null). Errors: WRONG_STATE (nothing is there). */
+WAVETAP_API wavetap_status wavetap_external_correlation_pop(uint64_t* id);
+/** The top of the calling thread's stack; 0 if nothing is there. */
+WAVETAP_API uint64_t wavetap_external_correlation_id(void);
+
 typedef struct wavetap_agent_info {
     size_t size;   /**< sizeof(wavetap_agent_info) */
     char name[32]; /**< "gfx90a" */
@@ -231,9 +311,11 @@ typedef struct wavetap_chunk {
     uint32_t status, dropped, wptr;      /**< registers of the trace unit at the stop (N buffers:
                                               in END chunks) */
     uint32_t reserved;
+    uint64_t dispatch; /**< dispatch mode: wavetap_dispatch_info::dispatch; else 0 */
 } wavetap_chunk;
 
-/** Must return; must not throw (an exception is swallowed and counted). */
+/** Must return; must not throw (an exception is swallowed and counted). \p user: that of the
+ * configuration, in dispatch mode that of the dispatch. */
 typedef void (*wavetap_chunk_handler)(const wavetap_chunk* chunk, void* user);
 
 /** Makes a context without a configuration. Errors: LIMIT. */
@@ -250,6 +332,75 @@ WAVETAP_API wavetap_status wavetap_context_configure(wavetap_session* session,
                                                      wavetap_context context, uint32_t agent,
                                                      const wavetap_parameters* parameters,
                                                      wavetap_chunk_handler handler, void* user);
+/** A kernel dispatch of the program, on its way into one of its queues. */
+typedef struct wavetap_dispatch_info {
+    size_t size; /**< size of this struct in the library; newer ones are longer */
+    wavetap_context context;
+    uint32_t agent;
+    uint32_t traceable; /**< 0: it cannot be traced, since too many packets came with one doorbell;
+                             the answer does not count */
+    uint64_t dispatch;  /**< counts from 1 in the process, over all agents, kernels of the runtime
+                             included, started contexts or not */
+    uint64_t queue;     /**< counts from 1 in the process, in the order in which queues were made;
+                             not reused */
+    uint64_t correlation_id;          /**< of the launch: unique in the process, rising, not 0 */
+    uint64_t external_correlation_id; /**< what the launching thread had on top of its stack
+                                           (wavetap_external_correlation_push()); 0 = nothing */
+    uint64_t kernel;         /**< address of the kernel object, as in the dispatch packet */
+    const char* kernel_name; /**< mangled, as in its code object, without ".kd"; "" if unknown.
+                                  Borrowed for the call */
+} wavetap_dispatch_info;
+
+/** What is to become of a dispatch. */
+typedef enum wavetap_dispatch_choice {
+    WAVETAP_DISPATCH_PASS = 0, /**< it runs as it is (with \c serialize_all: alone) */
+    WAVETAP_DISPATCH_TRACE = 1 /**< it is traced, alone */
+} wavetap_dispatch_choice;
+
+/**
+ * Decides about a dispatch of a started context. \p user is that of wavetap_dispatch_handlers;
+ * \p dispatch_user points to the pointer that the other handlers of this dispatch get, at first
+ * \p user. Called in the thread that launches, or in ROCr's handler thread, with locks of ROCr and HIP
+ * held, none of wavetap's; threads that launch into several queues may be in it at once. It must
+ * return soon, must not wait for another thread that launches, frees or copies, and must not throw (an
+ * exception is swallowed: PASS). wavetap_context_start(), stop, destroy and wavetap_session_close()
+ * return WAVETAP_STATUS_WOULD_DEADLOCK in it; wavetap_context_stop_async() works.
+ */
+typedef wavetap_dispatch_choice (*wavetap_dispatch_handler)(const wavetap_dispatch_info* dispatch,
+                                                            void* user, void** dispatch_user);
+/**
+ * The last word about a dispatch for which TRACE was answered (and \c traceable was 1): called exactly
+ * once, after its last chunk. SUCCESS: every engine had its END. After anything else chunks may be
+ * missing, or all of them; wavetap_last_error() has the words. Called without a lock of wavetap, on a
+ * thread of wavetap's own, or if the dispatch was refused or its queue ended on the thread that found
+ * out; so it may be called at the same time as handlers of other dispatches. It follows the rules of
+ * chunk handlers.
+ */
+typedef void (*wavetap_dispatch_end_handler)(const wavetap_dispatch_info* dispatch,
+                                             wavetap_status status, void* dispatch_user);
+
+/** The handlers of a context in dispatch mode. */
+typedef struct wavetap_dispatch_handlers {
+    size_t size;                       /**< sizeof(wavetap_dispatch_handlers) */
+    wavetap_dispatch_handler dispatch; /**< not null */
+    wavetap_chunk_handler chunk; /**< gets the dispatch's user pointer; null: data are dropped */
+    wavetap_dispatch_end_handler end; /**< may be null */
+    void* user;                       /**< for \c dispatch */
+} wavetap_dispatch_handlers;
+
+/**
+ * As wavetap_context_configure(), for *dispatch mode*: while the context is started its dispatch
+ * handler sees each kernel dispatch of the agent, and each one that it chooses becomes a run of its
+ * own, with start and stop in the program's own queue around it. Dispatches that are traced run one at
+ * a time and beside no other traced one; with \c serialize_all in \p parameters the others run one at
+ * a time, too. A dispatch's completion signal may fire before its data are delivered. \c buffers must
+ * be 1. A context has one mode on all of its agents (WRONG_STATE). Errors: also those of
+ * wavetap_context_configure().
+ */
+WAVETAP_API wavetap_status wavetap_context_configure_dispatch(
+    wavetap_session* session, wavetap_context context, uint32_t agent,
+    const wavetap_parameters* parameters, const wavetap_dispatch_handlers* handlers);
+
 /**
  * Arms the trace unit of every agent of the context, at the same time, or of none: if one of them is
  * held by another context or does not start, those that did are disarmed again without a chunk. On
@@ -258,6 +409,9 @@ WAVETAP_API wavetap_status wavetap_context_configure(wavetap_session* session,
  * NOT_FOUND, WRONG_STATE (not configured, or the session closes), WOULD_DEADLOCK, LIMIT (queue,
  * memory), UNAVAILABLE, TIMEOUT (5 s for the GPU, and 10 s more to disarm after a failure before; 120 s
  * if a handler of the agent does not return; a later start rebuilds the queue).
+ *
+ * Dispatch mode: takes the agents (BUSY as above), and shows the dispatches that are launched after the
+ * return. UNSUPPORTED: the session does not see dispatches (wavetap_session_intercept()).
  */
 WAVETAP_API wavetap_status wavetap_context_start(wavetap_session* session, wavetap_context context);
 /**
@@ -266,6 +420,11 @@ WAVETAP_API wavetap_status wavetap_context_start(wavetap_session* session, wavet
  * that does not run: success. After any error but WOULD_DEADLOCK, BUSY and NOT_FOUND the run is over
  * and data may be missing. Errors: also TIMEOUT (10 s for the GPU, 30 s a copy, 120 s if a
  * handler does not return), UNAVAILABLE.
+ *
+ * Dispatch mode: no dispatch is shown any more; waits until those that were chosen have run and were
+ * delivered (TIMEOUT: 10 s; those end with TIMEOUT, the program goes on, and queues that still hold
+ * them are not traced any more). Another context can start on the agents at once. WOULD_DEADLOCK also
+ * on ROCr's handler thread while chosen dispatches are left, which that thread must bring on.
  */
 WAVETAP_API wavetap_status wavetap_context_stop(wavetap_session* session, wavetap_context context);
 
@@ -277,13 +436,15 @@ typedef void (*wavetap_stop_handler)(wavetap_context context, wavetap_status sta
  * exactly once on that thread, after the run's last chunk, with the status of the stop (BUSY: another
  * thread stops the context, and its call has not returned yet);
  * wavetap_last_error() has the words there. It follows the rules of chunk handlers, except that start,
- * stop and destroy are carried out in it. Session close waits for it. Errors: NOT_FOUND, WRONG_STATE
+ * stop and destroy are carried out in it. Session close waits for it. Dispatch mode: the stop and its
+ * handler run on a thread that the call makes and that ends with them; the call may be made in dispatch
+ * handlers, too. Errors: NOT_FOUND, WRONG_STATE
  * (not configured, or the session closes), LIMIT; then the handler is not called.
  */
 WAVETAP_API wavetap_status wavetap_context_stop_async(wavetap_session* session,
                                                       wavetap_context context,
                                                       wavetap_stop_handler handler, void* user);
-/** \p running becomes 1 or 0. Errors: NOT_FOUND. */
+/** \p running becomes 1 or 0 (dispatch mode: 1 from start to stop). Errors: NOT_FOUND. */
 WAVETAP_API wavetap_status wavetap_context_is_running(wavetap_session* session,
                                                       wavetap_context context, int* running);
 /** \p pending becomes 1 if the context was started before the session had agents, else 0. */
@@ -326,9 +487,10 @@ typedef struct wavetap_statistics {
     uint64_t markers; /**< code-object markers sent to the GPU */
     uint64_t deadline_misses;
     uint64_t handler_exceptions;
-    uint64_t cpu_full; /**< pauses because no staging slot was free */
-    uint64_t gpu_full; /**< pauses, or ends of a run, because the hardware had no room */
-    uint64_t halted;   /**< pauses because the trace unit had gone off by itself */
+    uint64_t cpu_full;   /**< pauses because no staging slot was free */
+    uint64_t gpu_full;   /**< pauses, or ends of a run, because the hardware had no room */
+    uint64_t halted;     /**< pauses because the trace unit had gone off by itself */
+    uint64_t serialized; /**< dispatches that were held back and not traced (\c serialize_all) */
 } wavetap_statistics;
 
 /** Errors: NOT_FOUND (agent). */

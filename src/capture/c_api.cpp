@@ -3,12 +3,14 @@
 #include "capture/c_api.hpp"
 
 #include "base/mutex.hpp"
+#include "capture/correlation.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <exception>
 #include <map>
 #include <new>
+#include <optional>
 #include <utility>
 
 using wavetap::Error;
@@ -23,6 +25,8 @@ struct Client {
     wavetap_chunk_handler handler = nullptr;
     void* user = nullptr;
     std::uint64_t context = 0;
+    wavetap_dispatch_handler dispatch = nullptr; ///< dispatch mode
+    wavetap_dispatch_end_handler end = nullptr;
 };
 
 constexpr std::size_t kLongestError = 512;
@@ -32,7 +36,10 @@ thread_local char t_last_error[kLongestError] = "";
 
 struct wavetap_session {
     std::unique_ptr<wavetap::Clock> clock;
+    double deadline_scale = 1.0;
     wavetap::Mutex mutex;
+    std::optional<Error> attach_error WAVETAP_GUARDED_BY(mutex);
+    void (*close_hook)(wavetap_session*) WAVETAP_GUARDED_BY(mutex) = nullptr;
     /// By context and agent.
     std::map<std::pair<std::uint64_t, std::uint32_t>, Client> clients WAVETAP_GUARDED_BY(mutex);
     std::unique_ptr<Session> session; ///< goes first
@@ -104,12 +111,10 @@ template <class T> Result<void> copy_out(T* to, T from) {
     return {};
 }
 
-void forward(const Chunk& chunk, void* user) {
-    const auto* client = static_cast<const Client*>(user);
-    if (client->handler == nullptr) return;
+wavetap_chunk chunk_of(const Chunk& chunk, const Client& client) {
     wavetap_chunk out{};
     out.size = sizeof out;
-    out.context.handle = client->context;
+    out.context.handle = client.context;
     out.run = chunk.run;
     out.shader_engine = chunk.engine;
     out.index = chunk.index;
@@ -123,7 +128,72 @@ void forward(const Chunk& chunk, void* user) {
     out.status = chunk.status;
     out.dropped = chunk.dropped;
     out.wptr = chunk.wptr;
+    return out;
+}
+
+void forward(const Chunk& chunk, void* user) {
+    const auto* client = static_cast<const Client*>(user);
+    if (client->handler == nullptr) return;
+    const wavetap_chunk out = chunk_of(chunk, *client);
     client->handler(&out, client->user);
+}
+
+wavetap_dispatch_info dispatch_of(const Dispatch& dispatch, const Client& client) {
+    wavetap_dispatch_info out{};
+    out.size = sizeof out;
+    out.context.handle = client.context;
+    out.agent = dispatch.agent;
+    out.traceable = dispatch.traceable ? 1 : 0;
+    out.dispatch = dispatch.number;
+    out.queue = dispatch.queue;
+    out.correlation_id = dispatch.correlation;
+    out.external_correlation_id = dispatch.external_correlation;
+    out.kernel = dispatch.kernel_object;
+    out.kernel_name = dispatch.kernel;
+    return out;
+}
+
+bool decide_dispatch(const Dispatch& dispatch, void* user, void** dispatch_user) {
+    const auto* client = static_cast<const Client*>(user);
+    *dispatch_user = client->user;
+    const wavetap_dispatch_info out = dispatch_of(dispatch, *client);
+    try {
+        return client->dispatch(&out, client->user, dispatch_user) == WAVETAP_DISPATCH_TRACE;
+    } catch (...) { // of a client that does not keep to its word
+        return false;
+    }
+}
+
+void forward_dispatch(const Chunk& chunk, const Dispatch& dispatch, void* user,
+                      void* dispatch_user) {
+    const auto* client = static_cast<const Client*>(user);
+    if (client->handler == nullptr) return;
+    wavetap_chunk out = chunk_of(chunk, *client);
+    out.dispatch = dispatch.number;
+    client->handler(&out, dispatch_user);
+}
+
+void end_dispatch(const Dispatch& dispatch, const Result<RunSummary>& summary, void* user,
+                  void* dispatch_user) {
+    const auto* client = static_cast<const Client*>(user);
+    if (client->end == nullptr) return;
+    const wavetap_dispatch_info out = dispatch_of(dispatch, *client);
+    const wavetap_status status = summary ? WAVETAP_STATUS_SUCCESS : report(summary.error());
+    try {
+        client->end(&out, status, dispatch_user);
+    } catch (...) { // the same
+        keep_words("a dispatch end handler threw");
+    }
+}
+
+constexpr DispatchHandlers kDispatchHandlers{decide_dispatch, forward_dispatch, end_dispatch};
+
+/// An error that wavetap_session_intercept() could not return.
+Result<void> check_attached(wavetap_session* session) {
+    if (session == nullptr) return null_argument("session");
+    wavetap::MutexLock lock(session->mutex);
+    if (session->attach_error) return *session->attach_error;
+    return {};
 }
 
 Result<void> check_agent(wavetap_session* session, std::uint32_t agent) {
@@ -131,6 +201,21 @@ Result<void> check_agent(wavetap_session* session, std::uint32_t agent) {
     if (agent < session->session->agents()) return {};
     return Error{ErrorCode::kNotFound, "there is no agent " + std::to_string(agent), "",
                  "agents count from 0"};
+}
+
+/// Keeps `client` where `configure`, which gets it, may point to; not if that fails.
+template <class Configure>
+Result<void> with_client(wavetap_session* session, std::uint32_t agent, const Client& client,
+                         Configure configure) {
+    wavetap::MutexLock lock(session->mutex);
+    const std::pair key(client.context, agent);
+    const bool known = session->clients.count(key) != 0;
+    Client unused = client;
+    Client& kept = known ? unused : session->clients[key];
+    kept = client;
+    Result<void> done = configure(kept);
+    if (!done && !known) session->clients.erase(key);
+    return done;
 }
 
 wavetap_parameters defaults() {
@@ -190,11 +275,31 @@ Result<TraceParams> params_of(const wavetap_parameters* given) {
 
 namespace wavetap::capture {
 
-wavetap_session* wrap_session(std::unique_ptr<Clock> clock, std::unique_ptr<Session> session) {
+wavetap_session* wrap_session(std::unique_ptr<Clock> clock, std::unique_ptr<Session> session,
+                              double deadline_scale) {
     auto* wrapped = new wavetap_session;
     wrapped->clock = std::move(clock);
     wrapped->session = std::move(session);
+    wrapped->deadline_scale = deadline_scale;
     return wrapped;
+}
+
+double deadline_scale_of(wavetap_session* session) {
+    return session->deadline_scale;
+}
+
+Session& session_of(wavetap_session* session) {
+    return *session->session;
+}
+
+void fail_attach(wavetap_session* session, const Error& error) {
+    MutexLock lock(session->mutex);
+    session->attach_error = error;
+}
+
+void set_close_hook(wavetap_session* session, void (*hook)(wavetap_session* session)) {
+    MutexLock lock(session->mutex);
+    session->close_hook = hook;
 }
 
 const Clock& clock_of(wavetap_session* session) {
@@ -206,6 +311,10 @@ Result<void> attach_hubs(wavetap_session* session, std::vector<std::unique_ptr<A
         return Error{ErrorCode::kWrongState, "the session has its agents already", "", ""};
     for (auto& hub : hubs)
         session->session->add_agent(std::move(hub));
+    return start_pending(session);
+}
+
+Result<void> start_pending(wavetap_session* session) {
     auto failures = session->session->attach();
     if (failures.empty()) return {};
     Error first = std::move(failures.front().error);
@@ -248,6 +357,12 @@ uint32_t wavetap_version(void) {
 wavetap_status wavetap_session_close(wavetap_session* session) {
     return guarded([&]() -> Result<void> {
         if (session == nullptr) return null_argument("session");
+        void (*hook)(wavetap_session*) = nullptr;
+        {
+            wavetap::MutexLock lock(session->mutex);
+            hook = std::exchange(session->close_hook, nullptr);
+        }
+        if (hook != nullptr) hook(session);
         auto closed = session->session->close();
         if (!closed && closed.error().code == ErrorCode::kWouldDeadlock) return closed;
         if (closed) delete session; // else a thread of it still runs
@@ -297,7 +412,7 @@ wavetap_status wavetap_session_open(double deadline_scale, wavetap_session** ses
         if (!(deadline_scale > 0))
             return Error{ErrorCode::kInvalidArgument, "deadline_scale is not above 0", "", ""};
         *session = wrap_session(std::make_unique<wavetap::SteadyClock>(deadline_scale),
-                                std::make_unique<Session>());
+                                std::make_unique<Session>(), deadline_scale);
         return {};
     });
 }
@@ -327,23 +442,58 @@ wavetap_status wavetap_context_configure(wavetap_session* session, wavetap_conte
                                          uint32_t agent, const wavetap_parameters* parameters,
                                          wavetap_chunk_handler handler, void* user) {
     return guarded([&]() -> Result<void> {
-        if (session == nullptr) return null_argument("session");
+        WAVETAP_CHECK_OK(check_attached(session));
         WAVETAP_TRY(const TraceParams params, params_of(parameters));
-        wavetap::MutexLock lock(session->mutex);
-        const std::pair key(context.handle, agent);
-        const bool known = session->clients.count(key) != 0;
-        Client fresh{handler, user, context.handle};
-        Client& client = known ? fresh : session->clients[key];
-        client = fresh;
-        auto done = session->session->configure({context.handle}, agent, params, forward, &client);
-        if (!done && !known) session->clients.erase(key);
-        return done;
+        const Client client{handler, user, context.handle, nullptr, nullptr};
+        return with_client(session, agent, client, [&](Client& kept) {
+            return session->session->configure({context.handle}, agent, params, forward, &kept);
+        });
     });
+}
+
+wavetap_status wavetap_context_configure_dispatch(wavetap_session* session, wavetap_context context,
+                                                  uint32_t agent,
+                                                  const wavetap_parameters* parameters,
+                                                  const wavetap_dispatch_handlers* handlers) {
+    return guarded([&]() -> Result<void> {
+        WAVETAP_CHECK_OK(check_attached(session));
+        WAVETAP_TRY(const TraceParams params, params_of(parameters));
+        if (handlers == nullptr) return null_argument("handlers");
+        wavetap_dispatch_handlers known{};
+        if (handlers->size < sizeof handlers->size || handlers->size > sizeof known)
+            return Error{ErrorCode::kInvalidArgument,
+                         "size " + std::to_string(handlers->size) +
+                             " of wavetap_dispatch_handlers is not known",
+                         "", "set it to sizeof(wavetap_dispatch_handlers)"};
+        std::memcpy(static_cast<void*>(&known), handlers, handlers->size);
+        if (known.dispatch == nullptr) return null_argument("handlers->dispatch");
+        const Client client{known.chunk, known.user, context.handle, known.dispatch, known.end};
+        return with_client(session, agent, client, [&](Client& kept) {
+            return session->session->configure_dispatches({context.handle}, agent, params,
+                                                          kDispatchHandlers, &kept);
+        });
+    });
+}
+
+wavetap_status wavetap_external_correlation_push(uint64_t id) {
+    return guarded([&] { return push_external_correlation(id); });
+}
+
+wavetap_status wavetap_external_correlation_pop(uint64_t* id) {
+    return guarded([&]() -> Result<void> {
+        WAVETAP_TRY(const std::uint64_t popped, pop_external_correlation());
+        if (id != nullptr) *id = popped;
+        return {};
+    });
+}
+
+uint64_t wavetap_external_correlation_id(void) {
+    return external_correlation();
 }
 
 wavetap_status wavetap_context_start(wavetap_session* session, wavetap_context context) {
     return guarded([&]() -> Result<void> {
-        if (session == nullptr) return null_argument("session");
+        WAVETAP_CHECK_OK(check_attached(session));
         return session->session->start({context.handle});
     });
 }
@@ -428,6 +578,7 @@ wavetap_status wavetap_get_statistics(wavetap_session* session, uint32_t agent,
         out.starts = s.starts;
         out.stops = s.stops;
         out.refused = s.refused;
+        out.serialized = s.serialized;
         out.queues_created = s.queues_created;
         out.output_slots = s.output_slots;
         out.output_bytes = s.output_bytes;

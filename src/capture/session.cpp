@@ -107,13 +107,18 @@ std::vector<std::uint32_t> Session::agents_of(std::uint32_t index) const {
 
 Result<void> Session::configure(ContextHandle context, std::uint32_t agent,
                                 const TraceParams& params, ChunkHandler handler, void* user) {
+    return configure({context, agent, params, handler, nullptr, user});
+}
+
+Result<void> Session::configure(const Noted& wanted) {
+    const auto [context, agent, params, handler, dispatches, user] = wanted;
     MutexLock lock(mutex_);
     Record* record = find(context);
     if (record == nullptr) return no_context();
     if (record->state > State::kIdle)
         return Error{ErrorCode::kWrongState, "the context runs", "",
                      "configure it before its start"};
-    if (detached()) return note({context, agent, params, handler, user});
+    if (detached()) return note(wanted);
     if (agent >= agents_.size())
         return Error{ErrorCode::kNotFound,
                      "there is no agent " + std::to_string(agent) + " (" +
@@ -121,6 +126,8 @@ Result<void> Session::configure(ContextHandle context, std::uint32_t agent,
                      "", ""};
     const std::uint32_t head = index_of(context);
     std::uint32_t last = head;
+    if (record->state == State::kIdle && (record->dispatches != nullptr) != (dispatches != nullptr))
+        return Error{ErrorCode::kWrongState, "a context has one mode on all of its agents", "", ""};
     if (record->state == State::kIdle) {
         for (std::uint32_t part = head + 1; part != 0; part = records_[part - 1].next_part) {
             last = part - 1;
@@ -145,6 +152,7 @@ Result<void> Session::configure(ContextHandle context, std::uint32_t agent,
     part.serialize_all = valid.serialize_all();
     part.stream = valid.stream();
     part.handler = handler;
+    part.dispatches = dispatches;
     part.user = user;
     agents_[agent].plan.add(Requirement{part.config.buffer_bytes, part.buffers, part.lease_slots});
     agents_[agent].hub->set_plan(agents_[agent].plan);
@@ -199,24 +207,34 @@ void Session::refresh_plan(std::uint32_t agent) {
 Result<void> Session::start(ContextHandle context) {
     AgentHub* hub = nullptr;
     RunRequest request;
+    bool dispatches = false;
     const std::uint32_t index = index_of(context);
     {
         MutexLock lock(mutex_);
         Record* record = find(context);
         if (record == nullptr) return no_context();
+        if (driver_ != nullptr && driver_->deciding())
+            return Error{ErrorCode::kWouldDeadlock, "start from a dispatch handler would wait", "",
+                         "start it from another thread"};
         if (record->state == State::kRunning) return {};
         if (detached()) return wish(context, *record);
         if (record->state == State::kNew)
             return Error{ErrorCode::kWrongState, "the context is not configured", "", ""};
         if (record->state != State::kIdle) return changing();
+        if (record->dispatches != nullptr && driver_ == nullptr)
+            return Error{ErrorCode::kUnsupported,
+                         "the session does not see the program's dispatches", "dispatch mode",
+                         "intercept before ROCr is up (wavetap_session_intercept)"};
         WAVETAP_CHECK_OK(claim(index));
         record->state = State::kStarting;
-        if (record->next_part == 0) {
+        dispatches = record->dispatches != nullptr;
+        if (record->next_part == 0 && !dispatches) {
             refresh_plan(record->agent);
             hub = agents_[record->agent].hub.get();
             request = request_of(index, *record);
         }
     }
+    if (dispatches) return start_dispatches(index);
     if (hub == nullptr) return start_on_all(index);
     auto running = hub->start(request);
     MutexLock lock(mutex_);
@@ -266,9 +284,10 @@ Result<RunRequest> Session::request(ContextHandle context) const {
 }
 
 Result<RunSummary> Session::stop(ContextHandle context) {
+    WAVETAP_CHECK_OK(may_wait(context));
     RunningTrace running;
     const std::uint32_t index = index_of(context);
-    bool several = false;
+    bool several = false, dispatches = false;
     {
         MutexLock lock(mutex_);
         Record* record = find(context);
@@ -286,8 +305,10 @@ Result<RunSummary> Session::stop(ContextHandle context) {
         if (record->state != State::kRunning) return changing();
         record->state = State::kStopping;
         several = record->next_part != 0;
-        if (!several) running = std::move(agents_[record->agent].running);
+        dispatches = record->dispatches != nullptr;
+        if (!several && !dispatches) running = std::move(agents_[record->agent].running);
     }
+    if (dispatches) return stop_dispatches(index);
     if (several) return stop_on_all(index);
     auto summary = running.stop();
     MutexLock lock(mutex_);
@@ -337,8 +358,9 @@ Result<void> Session::stop_async(ContextHandle context,
         if (record == nullptr) return no_context();
         if (record->state == State::kNew)
             return Error{ErrorCode::kWrongState, "the context is not configured", "", ""};
-        hub = agents_[record->agent].hub.get();
+        if (record->dispatches == nullptr) hub = agents_[record->agent].hub.get();
     }
+    if (hub == nullptr) return stop_on_a_thread(context, std::move(done));
     return hub->post([this, context, done = std::move(done)] {
         auto stopped = stop(context);
         // A job is in no handler: another thread's stop has not returned yet.
@@ -400,13 +422,14 @@ std::uint64_t Session::host_bytes_per_context() const {
 }
 
 Result<void> Session::close() {
+    auto outcome = close_dispatches();
+    if (!outcome && outcome.error().code == ErrorCode::kWouldDeadlock) return outcome;
     std::vector<AgentHub*> hubs;
     {
         MutexLock lock(mutex_);
         for (const Agent& agent : agents_)
             hubs.push_back(agent.hub.get());
     }
-    Result<void> outcome;
     for (AgentHub* hub : hubs)
         if (auto closed = hub->close(); !closed && outcome) outcome = std::move(closed);
     return outcome;

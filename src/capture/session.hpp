@@ -5,11 +5,14 @@
 #include "base/mutex.hpp"
 #include "base/result.hpp"
 #include "capture/agent_hub.hpp"
+#include "capture/dispatch_mode.hpp"
 #include "capture/params.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace wavetap::capture {
@@ -44,18 +47,28 @@ class Session {
     /// configured for this agent, or it runs), kLimit.
     Result<void> configure(ContextHandle context, std::uint32_t agent, const TraceParams& params,
                            ChunkHandler handler, void* user);
+    /// The same for dispatch mode: `params.dispatch` is taken as 1, `handlers` stay where they are. All
+    /// agents of a context have one mode (kWrongState).
+    Result<void> configure_dispatches(ContextHandle context, std::uint32_t agent,
+                                      const TraceParams& params, const DispatchHandlers& handlers,
+                                      void* user);
+    /// Who shows dispatches to contexts of dispatch mode. Before the first one starts; must stay until
+    /// close() has called its unbind().
+    void set_dispatch_driver(DispatchDriver* driver);
     /// Starts on all of its agents at the same time, or on none of them. Whether they are free is
     /// decided for all at once: of contexts that share an agent, one gets all of its agents. Success
     /// if it already runs. Errors: kNotFound, kWrongState (not configured), kBusy, and those of
-    /// AgentHub::start.
+    /// AgentHub::start; dispatch mode: kUnsupported (nobody shows dispatches).
     Result<void> start(ContextHandle context);
     /// What a lease of this context needs. Errors: kNotFound, kWrongState (not configured).
     Result<RunRequest> request(ContextHandle context) const;
     /// Several agents: all at the same time; the summary holds sums. A context that does not run:
-    /// success with run 0. Errors: kNotFound, kBusy (another thread
+    /// success with run 0. Dispatch mode: nothing is admitted any more, what was is delivered; run 0.
+    /// Errors: kNotFound, kBusy (another thread
     /// starts or stops it), kWouldDeadlock, and those of RunningTrace::stop.
     Result<RunSummary> stop(ContextHandle context);
-    /// As stop(), on the hub's thread, after the handler or job that runs there; never waits. May be
+    /// As stop(), on the hub's thread, after the handler or job that runs there (dispatch mode: on a
+    /// thread of its own); never waits. May be
     /// called from anywhere, chunk handlers too. After success `done` is called there once with what
     /// stop() returned (kBusy: another thread's stop is about to return); it must not throw. Errors: kNotFound, kWrongState (not configured, or the hub
     /// was closed), kLimit; then `done` is not called.
@@ -100,6 +113,7 @@ class Session {
         StreamParams stream;
         pm4::TraceConfig config;
         ChunkHandler handler = nullptr;
+        const DispatchHandlers* dispatches = nullptr; ///< dispatch mode
         void* user = nullptr;
         bool wanted = false; ///< was started before attach()
     };
@@ -109,7 +123,13 @@ class Session {
         std::uint32_t agent = 0;
         TraceParams params;
         ChunkHandler handler = nullptr;
+        const DispatchHandlers* dispatches = nullptr;
         void* user = nullptr;
+    };
+    /// An asynchronous stop of dispatch mode.
+    struct Stopper {
+        std::thread thread;
+        bool over = false;
     };
     struct Agent {
         std::unique_ptr<AgentHub> hub;
@@ -122,6 +142,7 @@ class Session {
     Record* find(ContextHandle context) WAVETAP_REQUIRES(mutex_);
     const Record* find(ContextHandle context) const WAVETAP_REQUIRES(mutex_);
     bool detached() const WAVETAP_REQUIRES(mutex_) { return agents_.empty() && !attached_; }
+    Result<void> configure(const Noted& noted) WAVETAP_EXCLUDES(mutex_);
     Result<void> note(const Noted& noted) WAVETAP_REQUIRES(mutex_);
     bool is_noted(ContextHandle context) const WAVETAP_REQUIRES(mutex_);
     Result<void> wish(ContextHandle context, Record& record) WAVETAP_REQUIRES(mutex_);
@@ -135,6 +156,15 @@ class Session {
     RunRequest request_of(std::uint32_t index, const Record& part) const WAVETAP_REQUIRES(mutex_);
     Result<void> start_on_all(std::uint32_t index) WAVETAP_EXCLUDES(mutex_);
     Result<RunSummary> stop_on_all(std::uint32_t index) WAVETAP_EXCLUDES(mutex_);
+    Result<void> start_dispatches(std::uint32_t index) WAVETAP_EXCLUDES(mutex_);
+    Result<RunSummary> stop_dispatches(std::uint32_t index) WAVETAP_EXCLUDES(mutex_);
+    /// kWouldDeadlock if the context's dispatches cannot be waited for by the calling thread.
+    Result<void> may_wait(ContextHandle context) WAVETAP_EXCLUDES(mutex_);
+    Result<void> stop_on_a_thread(ContextHandle context,
+                                  std::function<void(const Result<RunSummary>&)> done)
+        WAVETAP_EXCLUDES(mutex_);
+    /// Stops what is traced, waits for asynchronous stops.
+    Result<void> close_dispatches() WAVETAP_EXCLUDES(mutex_);
     std::vector<std::uint32_t> agents_of(std::uint32_t index) const WAVETAP_REQUIRES(mutex_);
 
     mutable Mutex mutex_;
@@ -144,6 +174,9 @@ class Session {
     std::vector<Noted> noted_ WAVETAP_GUARDED_BY(mutex_);
     std::vector<ContextHandle> wishes_ WAVETAP_GUARDED_BY(mutex_); ///< in order
     bool attached_ WAVETAP_GUARDED_BY(mutex_) = false;
+    DispatchDriver* driver_ WAVETAP_GUARDED_BY(mutex_) = nullptr;
+    std::list<Stopper> stoppers_ WAVETAP_GUARDED_BY(mutex_);
+    CondVar stopped_; ///< a stopper is over
 };
 
 } // namespace wavetap::capture

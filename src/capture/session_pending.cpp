@@ -80,8 +80,7 @@ std::vector<Session::Failure> Session::attach() {
             failures.push_back({context, std::move(error)});
     };
     for (const Noted& one : noted)
-        if (auto done = configure(one.context, one.agent, one.params, one.handler, one.user); !done)
-            fail(one.context, std::move(done.error()));
+        if (auto done = configure(one); !done) fail(one.context, std::move(done.error()));
     for (const ContextHandle context : wishes) {
         {
             MutexLock lock(mutex_);

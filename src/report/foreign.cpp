@@ -366,7 +366,7 @@ Result<store::TraceFolder> open_plain(const std::string& dir, const std::vector<
     process.agents.push_back(agent);
     process.contexts.push_back(context);
     if (!meta.kernel.empty()) {
-        process.dispatches.emplace_back(1, meta.kernel);
+        process.dispatches.push_back({1, 0, meta.kernel, 0});
         run.info.first_dispatch = run.info.last_dispatch = 1;
     }
     process.runs.push_back(std::move(run));

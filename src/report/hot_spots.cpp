@@ -106,6 +106,9 @@ struct HotSpotBuilder::Impl {
     std::map<CuKey, CuRow> cus;
     std::map<std::string, Fault> faults;
     std::size_t most_waves = kAllWaves;
+    // Of the blob at hand.
+    const store::Run* run = nullptr;
+    const store::DispatchInfo* dispatch = nullptr;
 
     explicit Impl(CodeTable& table) : code(table) {}
 
@@ -170,6 +173,10 @@ struct HotSpotBuilder::Impl {
         row.end = wave.end;
         row.complete = wave.complete;
         row.kernel = kernel.demangled;
+        if (blob.run != run) dispatch = store::dispatch_of(*blob.process, blob.run->info);
+        run = blob.run;
+        if (dispatch != nullptr) row.dispatch = dispatch->dispatch;
+        if (dispatch != nullptr) row.external_correlation_id = dispatch->external_correlation_id;
         std::uint64_t busy_until = wave.start;
         for (const decode::InstructionRecord& instruction : wave.instructions) {
             const std::uint64_t idle =

@@ -76,6 +76,8 @@ struct WaveRow {     ///< one wave with instruction detail
     std::uint64_t start = 0, end = 0;
     bool complete = true;
     std::string kernel;
+    std::uint64_t dispatch = 0; ///< that its run traces; 0: not one alone, or unknown
+    std::uint64_t external_correlation_id = 0; ///< of that dispatch; 0 = none
     Sums sums;
     double share = 0;
 };

@@ -82,7 +82,9 @@ json wave_rows(const HotSpots& spots) {
                       {"start", row.start},
                       {"end", row.end},
                       {"complete", row.complete},
-                      {"kernel", row.kernel}};
+                      {"kernel", row.kernel},
+                      {"dispatch", row.dispatch},
+                      {"external_correlation_id", row.external_correlation_id}};
         put_sums(entry, row.sums, row.share);
         rows.push_back(std::move(entry));
     }

@@ -234,15 +234,15 @@ Result<void> read_code_object_unloaded(const json& line, ProcessTrace& trace) {
 }
 
 Result<void> read_dispatch(const json& line, ProcessTrace& trace) {
-    std::uint64_t number = 0;
-    std::uint32_t agent = 0;
-    std::string kernel;
+    DispatchInfo dispatch;
     Fields fields(line);
-    fields.number("dispatch", number);
-    fields.number("agent", agent);
-    fields.text("kernel", kernel);
+    fields.number("dispatch", dispatch.dispatch);
+    fields.number("agent", dispatch.agent);
+    fields.text("kernel", dispatch.kernel);
+    if (line.contains("external_correlation_id"))
+        fields.number("external_correlation_id", dispatch.external_correlation_id);
     WAVETAP_CHECK_OK(fields.result());
-    trace.dispatches.emplace_back(number, std::move(kernel));
+    trace.dispatches.push_back(std::move(dispatch));
     return {};
 }
 
@@ -420,9 +420,14 @@ std::string code_object_unloaded_line(std::uint64_t id) {
     return dump({{"type", "code_object_unloaded"}, {"id", id}});
 }
 
-std::string dispatch_line(std::uint64_t dispatch, std::uint32_t agent, std::string_view kernel) {
-    return dump(
-        {{"type", "dispatch"}, {"dispatch", dispatch}, {"agent", agent}, {"kernel", kernel}});
+std::string dispatch_line(const DispatchInfo& dispatch) {
+    ordered_json line = {{"type", "dispatch"},
+                         {"dispatch", dispatch.dispatch},
+                         {"agent", dispatch.agent},
+                         {"kernel", dispatch.kernel}};
+    if (dispatch.external_correlation_id != 0)
+        line["external_correlation_id"] = dispatch.external_correlation_id;
+    return dump(line);
 }
 
 std::string run_begin_line(const RunInfo& run) {

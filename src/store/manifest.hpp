@@ -21,7 +21,7 @@ std::string agent_line(const AgentInfo& agent);
 std::string context_line(const ContextInfo& context);
 std::string code_object_line(const CodeObjectInfo& object);
 std::string code_object_unloaded_line(std::uint64_t id);
-std::string dispatch_line(std::uint64_t dispatch, std::uint32_t agent, std::string_view kernel);
+std::string dispatch_line(const DispatchInfo& dispatch);
 std::string run_begin_line(const RunInfo& run);
 std::string chunk_line(const ChunkInfo& chunk);
 std::string run_end_line(const RunInfo& run);

@@ -145,8 +145,8 @@ TEST_F(ManifestTest, PathsThatLeaveTheFolder_Refused) {
 }
 
 TEST_F(ManifestTest, InvalidUtf8_IsReplacedWhenWritten) {
-    accept(dispatch_line(1, 0, "k\xff\"\\\n"));
-    EXPECT_EQ(trace_.dispatches.at(0).second, "k\xEF\xBF\xBD\"\\\n");
+    accept(dispatch_line({1, 0, "k\xff\"\\\n", 7}));
+    EXPECT_EQ(trace_.dispatches.at(0).kernel, "k\xEF\xBF\xBD\"\\\n");
 }
 
 TEST(ManifestDocumentTest, ExampleOfTheFormatPage_IsRead) {
@@ -185,7 +185,8 @@ TEST_F(ManifestTest, EveryCutOfEveryLine_IsRefusedOrHarmless) {
     chunk.file = "runs/0/se0.att";
     for (const std::string& line :
          {std::string(kAgent), std::string(kContext), std::string(kRun), chunk_line(chunk),
-          code_object_line({}), dispatch_line(1, 0, "k"), note_line("info", "x"), finish_line()}) {
+          code_object_line({}), dispatch_line({1, 0, "k", 0}), note_line("info", "x"),
+          finish_line()}) {
         for (std::size_t bytes = 0; bytes < line.size(); ++bytes)
             EXPECT_EQ(refuse(line.substr(0, bytes)), "not a JSON object");
     }

@@ -153,6 +153,16 @@ Result<std::vector<std::byte>> read_chunk(const ProcessTrace& process, const Chu
     return bytes;
 }
 
+const DispatchInfo* dispatch_of(const ProcessTrace& process, const RunInfo& run) {
+    const std::uint64_t number = run.first_dispatch;
+    if (number == 0 || run.last_dispatch != number) return nullptr;
+    const auto& all = process.dispatches;
+    // Where it is if every launch has a line and no two threads raced for theirs.
+    if (number <= all.size() && all[number - 1].dispatch == number) return &all[number - 1];
+    const auto found = std::ranges::find(all, number, &DispatchInfo::dispatch);
+    return found != all.end() ? &*found : nullptr;
+}
+
 std::vector<Segment> segments_of(const Run& run, std::uint32_t se) {
     std::vector<Segment> segments;
     bool open = false;

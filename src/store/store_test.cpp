@@ -90,7 +90,7 @@ void write_a_trace(FolderWriter& writer) {
     object.load_bytes = 0x3000;
     object.uri = "memory://7#offset=0";
     ASSERT_TRUE(writer.code_object(object, bytes_of("ELF bytes")));
-    ASSERT_TRUE(writer.dispatch(1, 0, "saxpy(float*)"));
+    ASSERT_TRUE(writer.dispatch({1, 0, "saxpy(float*)", ~std::uint64_t{0}}));
     RunInfo run;
     run.first_dispatch = 1;
     ASSERT_TRUE(writer.begin_run(run));
@@ -156,7 +156,8 @@ TEST_F(StoreTest, WholeTrace_RoundTrips) {
     EXPECT_TRUE(trace.code_objects[0].unloaded);
     EXPECT_EQ(slurp(code_object_path(trace, trace.code_objects[0])), "ELF bytes");
     ASSERT_EQ(trace.dispatches.size(), 1u);
-    EXPECT_EQ(trace.dispatches[0].second, "saxpy(float*)");
+    EXPECT_EQ(trace.dispatches[0].kernel, "saxpy(float*)");
+    EXPECT_EQ(trace.dispatches[0].external_correlation_id, ~std::uint64_t{0});
     ASSERT_EQ(trace.runs.size(), 1u);
     EXPECT_TRUE(trace.runs[0].complete);
     EXPECT_EQ(trace.runs[0].info.last_dispatch, 2u);
@@ -268,8 +269,9 @@ TEST_F(StoreTest, ManyThreads_WriteWholeLines) {
     for (int t = 0; t < 4; ++t) {
         threads.emplace_back([&writer, t] {
             for (int i = 0; i < 100; ++i)
-                EXPECT_TRUE(writer->dispatch(static_cast<std::uint64_t>(i), 0,
-                                             std::string(static_cast<std::size_t>(50 * t), 'k')));
+                EXPECT_TRUE(
+                    writer->dispatch({static_cast<std::uint64_t>(i), 0,
+                                      std::string(static_cast<std::size_t>(50 * t), 'k'), 0}));
         });
     }
     threads.clear();

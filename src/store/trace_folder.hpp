@@ -69,6 +69,15 @@ struct CodeObjectInfo {
     bool unloaded = false;
 };
 
+/// A kernel that was launched.
+struct DispatchInfo {
+    std::uint64_t dispatch = 0; ///< counts from 1 in the process
+    std::uint32_t agent = 0;
+    std::string kernel;
+    /// What the launching thread had pushed (wavetap.h); 0 = nothing.
+    std::uint64_t external_correlation_id = 0;
+};
+
 struct RunInfo {
     std::uint32_t id = 0; ///< counts from 0 in each process, in order of start
     std::uint32_t context = 0;
@@ -111,8 +120,7 @@ class FolderWriter {
     /// `elf` may be empty: the bytes were not available. `object.file` is chosen by the writer.
     Result<void> code_object(const CodeObjectInfo& object, std::span<const std::byte> elf);
     Result<void> code_object_unloaded(std::uint64_t id);
-    /// A kernel the tool saw: `dispatch` counts from 1.
-    Result<void> dispatch(std::uint64_t dispatch, std::uint32_t agent, std::string_view kernel);
+    Result<void> dispatch(const DispatchInfo& dispatch);
     Result<void> begin_run(const RunInfo& run);
     /// The chunks of one engine of one run are told apart by their order: seN.att, seN.2.att, …
     Result<void> chunk(const ChunkInfo& chunk, std::span<const std::byte> bytes);
@@ -145,12 +153,15 @@ struct ProcessTrace {
     std::vector<AgentInfo> agents;
     std::vector<ContextInfo> contexts;
     std::vector<CodeObjectInfo> code_objects;
-    std::vector<std::pair<std::uint64_t, std::string>> dispatches; ///< number, kernel
+    std::vector<DispatchInfo> dispatches;
     std::vector<Run> runs;
     std::string statistics_json;                            ///< last one, or empty
     std::vector<std::pair<std::string, std::string>> notes; ///< severity, text
     std::string truth_file, driver_file;                    ///< full paths; empty if absent
 };
+
+/// The dispatch that the run traces, if it is one and the folder names it.
+const DispatchInfo* dispatch_of(const ProcessTrace& process, const RunInfo& run);
 
 struct TraceFolder {
     std::string dir;

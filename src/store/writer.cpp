@@ -126,10 +126,9 @@ Result<void> FolderWriter::code_object_unloaded(std::uint64_t id) {
     return impl_->append(code_object_unloaded_line(id));
 }
 
-Result<void> FolderWriter::dispatch(std::uint64_t dispatch, std::uint32_t agent,
-                                    std::string_view kernel) {
+Result<void> FolderWriter::dispatch(const DispatchInfo& dispatch) {
     const MutexLock lock(impl_->mutex);
-    return impl_->append(dispatch_line(dispatch, agent, kernel));
+    return impl_->append(dispatch_line(dispatch));
 }
 
 Result<void> FolderWriter::begin_run(const RunInfo& run) {

@@ -333,7 +333,7 @@ void Recorder::code_object_unloaded(std::uint32_t agent, std::uint64_t id) {
 
 std::uint64_t Recorder::dispatch(std::uint32_t agent, const std::string& kernel) {
     const std::uint64_t number = dispatches_.fetch_add(1) + 1;
-    keep(folder_->dispatch(number, agent, kernel));
+    keep(folder_->dispatch({number, agent, kernel, correlation_.current()}));
     return number;
 }
 

@@ -12,6 +12,7 @@
 #include "rocr/runtime_gate.hpp"
 #include "store/trace_folder.hpp"
 #include "tool/config.hpp"
+#include "tool/correlation.hpp"
 
 #include <atomic>
 #include <memory>
@@ -66,7 +67,9 @@ class Recorder {
     /// Stores the object and marks it. Returns its id.
     std::uint64_t code_object_loaded(std::uint32_t agent, const rocr::LoadedCodeObject& object);
     void code_object_unloaded(std::uint32_t agent, std::uint64_t id);
-    /// Numbers a dispatch, from 1.
+    /// The agent has another queue.
+    void queue_created() { correlation_.look(); }
+    /// Numbers a dispatch of the calling thread, from 1.
     std::uint64_t dispatch(std::uint32_t agent, const std::string& kernel);
     std::uint64_t dispatches() const { return dispatches_.load(); }
 
@@ -128,6 +131,7 @@ class Recorder {
     std::shared_ptr<const aqlprofile::Library> aqlprofile_; ///< null: our own packets
     std::shared_ptr<rocr::RuntimeGate> gate_ = std::make_shared<rocr::RuntimeGate>();
     std::vector<Agent> agents_;
+    ExternalCorrelation correlation_;
     std::atomic<std::uint64_t> dispatches_{0};  ///< a counter
     std::atomic<std::uint32_t> next_run_{0};    ///< a counter
     std::atomic<std::uint64_t> next_object_{1}; ///< a counter

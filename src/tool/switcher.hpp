@@ -24,8 +24,9 @@ namespace wavetap::tool {
 /// completion says that everything before it is done, and one that waits for a signal which the
 /// hub's thread releases once the next context's start has retired (or was refused). Queues that
 /// dispatch meanwhile get the second barrier, too. Nobody waits on the host side.
-class Switcher final : public Tracer {
+class Switcher final : public Tracer, private rocr::DispatchHooks {
   public:
+    rocr::DispatchHooks& hooks() override { return *this; }
     /// All references must outlive the process's last queue. ROCr's handler thread is made known to
     /// `*interceptor` once it is set.
     Switcher(const rocr::HsaFunctions& hsa, Recorder& recorder, const KernelTable& kernels,
@@ -42,6 +43,7 @@ class Switcher final : public Tracer {
     void before_dispatch(std::uint32_t agent, rocr::QueueNote& queue, std::uint64_t kernel_object,
                          std::vector<rocr::Packet>& front,
                          std::vector<rocr::Packet>& back) override;
+    void queue_created(std::uint32_t, rocr::QueueNote&) override { recorder_.queue_created(); }
     void queue_not_watched(std::uint32_t agent) override;
     void queue_destroyed(std::uint32_t agent, const rocr::QueueNote& queue) override;
 

@@ -3,7 +3,7 @@
 #include "tool/tool.hpp"
 
 #include "rocr/counter_enable.hpp"
-#include "tool/leaser.hpp"
+#include "tool/dispatch_tracer.hpp"
 #include "tool/switcher.hpp"
 
 #include <unistd.h>
@@ -45,12 +45,13 @@ Result<std::unique_ptr<Tool>> Tool::create(rocr::HsaTable table, const std::stri
     WAVETAP_TRY(tool->recorder_, Recorder::create(tool->config_, hsa, tool->agents_, tool->clock_));
     const std::size_t agent_count = tool->agents_.size();
     if (tool->config_.mode == "dispatch")
-        tool->tracer_ = std::make_unique<Leaser>(hsa, *tool->recorder_, tool->kernels_,
-                                                 tool->config_, agent_count, tool->clock_);
+        tool->tracer_ = std::make_unique<DispatchTracer>(hsa, *tool->recorder_, tool->kernels_,
+                                                         tool->config_, agent_count, tool->clock_);
     else
         tool->tracer_ = tool->make_switcher();
     tool->interceptor_ = std::make_unique<rocr::QueueInterceptor>(
-        hsa, tool->agents_, tool->recorder_->watched_agents(), *tool->tracer_, tool->clock_);
+        hsa, tool->agents_, tool->recorder_->watched_agents(), tool->tracer_->hooks(),
+        tool->clock_);
     tool->tracer_->set_interceptor(tool->interceptor_.get());
     return tool;
 }

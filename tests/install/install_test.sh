@@ -42,7 +42,7 @@ if objdump -p "$library/libwavetap.so" "$library/libwavetap-tool.so" | grep -E '
     echo "the capture libraries may not need HSA, HIP or LLVM"
     exit 1
 fi
-exported=$(nm -D --defined-only "$library/libwavetap.so" "$library/libwavetap-decode.so" | awk '$2 != "A" { print $3 }' | grep -v '^wavetap_' || true)
+exported=$(nm -D --defined-only "$library/libwavetap.so" "$library/libwavetap-decode.so" | awk '$2 != "A" { print $3 }' | grep -v -E '^(wavetap_|On(Load|Unload)(@|$))' || true)
 [ -z "$exported" ] || { echo "exported beyond the C interface: $exported"; exit 1; }
 "$prefix/usr/bin/wavetap" --version
 "$prefix/usr/bin/wavetap" run --gpu soft:gfx90a -- "$build/tests/system/hsa_launch" "$build/tests/system/fill.elf" 2

@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: 2026 The wavetap authors
+// SPDX-License-Identifier: MIT
+#include "capture/session.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+// Contexts of dispatch mode.
+
+namespace wavetap::capture {
+
+Result<void> Session::configure_dispatches(ContextHandle context, std::uint32_t agent,
+                                           const TraceParams& params,
+                                           const DispatchHandlers& handlers, void* user) {
+    TraceParams dispatch_params = params;
+    dispatch_params.dispatch = 1;
+    return configure({context, agent, dispatch_params, nullptr, &handlers, user});
+}
+
+void Session::set_dispatch_driver(DispatchDriver* driver) {
+    MutexLock lock(mutex_);
+    driver_ = driver;
+}
+
+// Without the session's lock, since the driver has its own.
+Result<void> Session::may_wait(ContextHandle context) {
+    std::vector<std::pair<std::uint32_t, AgentHub*>> agents;
+    const DispatchDriver* driver = nullptr;
+    {
+        MutexLock lock(mutex_);
+        const Record* record = find(context);
+        if (driver_ == nullptr || record == nullptr || record->dispatches == nullptr ||
+            record->state <= State::kIdle)
+            return {};
+        driver = driver_;
+        for (const std::uint32_t agent :
+             agents_of(static_cast<std::uint32_t>(record - &records_[0])))
+            agents.emplace_back(agent, agents_[agent].hub.get());
+    }
+    for (const auto& [agent, hub] : agents)
+        WAVETAP_CHECK_OK(driver->may_wait(agent, *hub));
+    return {};
+}
+
+Result<void> Session::start_dispatches(std::uint32_t index) {
+    struct Part {
+        std::uint32_t agent;
+        AgentHub* hub;
+        DispatchClient client;
+    };
+    std::vector<Part> parts;
+    DispatchDriver* driver = nullptr;
+    Result<void> started;
+    {
+        MutexLock lock(mutex_);
+        driver = driver_;
+        for (std::uint32_t part = index + 1; part != 0; part = records_[part - 1].next_part) {
+            const Record& record = records_[part - 1];
+            refresh_plan(record.agent);
+            parts.push_back({record.agent,
+                             agents_[record.agent].hub.get(),
+                             {request_of(index, record), record.dispatches, record.user}});
+        }
+    }
+    std::size_t opened = 0;
+    while (started && opened < parts.size()) {
+        started = driver->open(parts[opened].agent, *parts[opened].hub, parts[opened].client);
+        if (started) ++opened;
+    }
+    if (!started)
+        while (opened > 0)
+            (void)driver->close(parts[--opened].agent);
+    MutexLock lock(mutex_);
+    records_[index].state = started ? State::kRunning : State::kIdle;
+    if (!started) set_free(index);
+    return started;
+}
+
+Result<RunSummary> Session::stop_dispatches(std::uint32_t index) {
+    Result<void> stopped;
+    std::vector<std::uint32_t> agents;
+    DispatchDriver* driver = nullptr;
+    {
+        MutexLock lock(mutex_);
+        agents = agents_of(index);
+        driver = driver_;
+    }
+    for (const std::uint32_t agent : agents) {
+        if (auto closed = driver->close(agent); !closed && stopped) stopped = std::move(closed);
+    }
+    MutexLock lock(mutex_);
+    records_[index].state = State::kIdle;
+    set_free(index);
+    if (!stopped) return std::move(stopped.error());
+    return RunSummary{};
+}
+
+Result<void> Session::stop_on_a_thread(ContextHandle context,
+                                       std::function<void(const Result<RunSummary>&)> done) {
+    std::list<Stopper> over;
+    MutexLock lock(mutex_);
+    for (auto it = stoppers_.begin(); it != stoppers_.end();) {
+        const auto next = std::next(it);
+        if (it->over) over.splice(over.end(), stoppers_, it);
+        it = next;
+    }
+    for (Stopper& stopper : over)
+        stopper.thread.join(); // needs no lock any more
+    try {
+        stoppers_.emplace_back();
+        Stopper& stopper = stoppers_.back();
+        stopper.thread = std::thread([this, &stopper, context, done = std::move(done)] {
+            done(stop(context));
+            MutexLock ended(mutex_);
+            stopper.over = true;
+            stopped_.notify_all();
+        });
+    } catch (const std::exception&) {
+        stoppers_.pop_back();
+        return Error{ErrorCode::kLimit, "no thread for an asynchronous stop", "", ""};
+    }
+    return {};
+}
+
+Result<void> Session::close_dispatches() {
+    std::vector<ContextHandle> running;
+    DispatchDriver* driver = nullptr;
+    {
+        MutexLock lock(mutex_);
+        driver = driver_;
+        if (driver == nullptr) return {};
+        const auto mine = [](const Stopper& stopper) {
+            return stopper.thread.get_id() == std::this_thread::get_id();
+        };
+        const auto here = [](const Agent& agent) { return agent.hub->on_hub_thread(); };
+        if (driver->deciding() || std::ranges::any_of(stoppers_, mine) ||
+            std::ranges::any_of(agents_, here))
+            return Error{ErrorCode::kWouldDeadlock, "close from a handler would wait for itself",
+                         "", "call it from another thread, or after the handler returned"};
+        for (std::uint32_t i = 0; i < records_.size(); ++i) {
+            const Record& record = records_[i];
+            if (record.dispatches == nullptr || record.state <= State::kIdle) continue;
+            running.push_back({std::uint64_t{record.generation} << 32 | (i + 1)});
+        }
+    }
+    for (const ContextHandle context : running)
+        WAVETAP_CHECK_OK(may_wait(context));
+    Result<void> outcome;
+    for (const ContextHandle context : running) {
+        auto stopped = stop(context);
+        if (!stopped && stopped.error().code != ErrorCode::kBusy && outcome)
+            outcome = std::move(stopped.error());
+    }
+    std::list<Stopper> stoppers;
+    {
+        MutexLock lock(mutex_);
+        const auto all_over = [this]() WAVETAP_REQUIRES(mutex_) {
+            return std::ranges::all_of(stoppers_, [](const Stopper& one) { return one.over; });
+        };
+        // Without an agent nothing was ever stopped.
+        const bool ended =
+            agents_.empty() || stopped_.wait_until(mutex_,
+                                                   agents_.front().hub->clock().deadline_after(
+                                                       agents_.front().hub->limits().close),
+                                                   all_over);
+        if (!ended)
+            outcome = Error{ErrorCode::kTimeout, "a stop handler does not return", "", ""};
+        else
+            stoppers = std::exchange(stoppers_, {});
+        for (Stopper& stopper : stoppers_)
+            stopper.thread.detach();
+        driver_ = nullptr;
+    }
+    for (Stopper& stopper : stoppers)
+        stopper.thread.join();
+    driver->unbind();
+    return outcome;
+}
+
+} // namespace wavetap::capture
