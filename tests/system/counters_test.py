@@ -45,13 +45,13 @@ class CountersTest(unittest.TestCase):
         return result.returncode, json.loads(result.stdout)['contexts'][0]
 
     def spoil_a_sample(self):
-        """Turns the lowest bit of one value of one PERF token around."""
+        """Makes the first value of one PERF token larger by 2,048: never 0, which would be no sample at all."""
         for path in sorted(glob.glob(os.path.join(self.trace, 'proc-*', 'runs', '*', '*.att'))):
             for line in self.run_wavetap('decode', path, '--tokens', '--json').stdout.splitlines():
                 token = json.loads(line)
                 if token.get('name') != 'PERF':
                     continue
-                bit = token['offset_bits'] + 12
+                bit = token['offset_bits'] + 12 + 11
                 with open(path, 'r+b') as file:
                     file.seek(bit // 8)
                     byte = file.read(1)[0]
