@@ -304,11 +304,8 @@ Result<RunSummary> HubCore::stop(std::uint64_t run) {
 }
 
 Result<RunSummary> HubCore::ask_stop(std::uint64_t run) {
-    if (on_thread()) {
-        if (in_handler) return deadlock_error("stop");
-        return do_stop(run, true);
-    }
-    if (in_stream_handler()) return deadlock_error("stop");
+    if (inside_handler()) return deadlock_error("stop");
+    if (on_thread()) return do_stop(run, true);
     MutexLock lock(mutex);
     // A hub that closes stops and delivers the run itself: also then no callback comes after this.
     if (owner_run == run && closing)
@@ -368,7 +365,7 @@ Result<RunningTrace> AgentHub::start(const RunRequest& request) {
 
 Result<std::uint64_t> HubCore::start(const std::shared_ptr<HubCore>& self, RunRequest request) {
     const bool inside = on_thread();
-    if ((inside && in_handler) || in_stream_handler()) return deadlock_error("start");
+    if (inside_handler()) return deadlock_error("start");
     WAVETAP_TRY(const std::uint64_t run, reserve(request.context));
     if (inside) {
         if (auto done = do_start(request, run); !done) return std::move(done.error());
@@ -441,7 +438,7 @@ bool AgentHub::on_hub_thread() const {
 }
 
 bool AgentHub::in_handler() const {
-    return (core_->on_thread() && core_->in_handler) || core_->in_stream_handler();
+    return core_->inside_handler();
 }
 
 HubStatistics AgentHub::statistics() const {

@@ -114,6 +114,8 @@ struct HubCore {
 
     bool on_thread() const { return thread_id.load() == std::this_thread::get_id(); }
     bool in_stream_handler() const { return engine.on_delivery_thread(); }
+    /// The caller is inside a chunk handler of this hub, on whatever thread: waiting would be for itself.
+    bool inside_handler() const { return (on_thread() && in_handler) || in_stream_handler(); }
 
     HubRequest* acquire() WAVETAP_REQUIRES(mutex) {
         if (unused.empty()) {

@@ -259,8 +259,7 @@ void HubCore::end_all_leases(const char* reason, bool packets_may_run) {
 Result<LeaseStreams> AgentHub::open_leases(std::uint32_t owner_context, LeaseClient& client) {
     HubCore& core = *core_;
     const bool inside = core.on_thread();
-    if ((inside && core.in_handler) || core.in_stream_handler())
-        return deadlock_error("open_leases");
+    if (core.inside_handler()) return deadlock_error("open_leases");
     WAVETAP_CHECK_OK(core.reserve(owner_context));
     {
         MutexLock lock(core.mutex);

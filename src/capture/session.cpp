@@ -312,39 +312,25 @@ Result<RunSummary> Session::stop(ContextHandle context) {
     if (several) return stop_on_all(index);
     auto summary = running.stop();
     MutexLock lock(mutex_);
-    Record& record = records_[index];
-    if (running.active()) { // it would have deadlocked: the run goes on
-        record.state = State::kRunning;
-        agents_[record.agent].running = std::move(running);
-        return summary;
-    }
-    record.state = State::kIdle;
+    records_[index].state = State::kIdle;
     set_free(index);
     return summary;
 }
 
 Result<RunSummary> Session::stop_on_all(std::uint32_t index) {
-    std::vector<std::uint32_t> agents;
     std::vector<AgentHub*> hubs;
     std::vector<RunningTrace> tokens;
     {
         MutexLock lock(mutex_);
-        agents = agents_of(index);
-        for (const std::uint32_t agent : agents) {
+        for (const std::uint32_t agent : agents_of(index)) {
             hubs.push_back(agents_[agent].hub.get());
             tokens.push_back(std::move(agents_[agent].running));
         }
     }
     TogetherSummary answer = stop_together(hubs, std::move(tokens));
     MutexLock lock(mutex_);
-    if (!answer.left.empty()) {
-        records_[index].state = State::kRunning;
-        for (std::size_t i = 0; i < agents.size(); ++i)
-            agents_[agents[i]].running = std::move(answer.left[i]);
-    } else {
-        records_[index].state = State::kIdle;
-        set_free(index);
-    }
+    records_[index].state = State::kIdle;
+    set_free(index);
     if (!answer.outcome) return std::move(answer.outcome.error());
     return answer.total;
 }

@@ -149,16 +149,7 @@ TogetherSummary stop_together(std::span<AgentHub* const> hubs, std::vector<Runni
     };
     TogetherSummary answer;
     const std::size_t own = own_place(hubs);
-    if (own < hubs.size()) {
-        stop(*work, own);
-        MutexLock lock(work->mutex);
-        const auto& summary = work->summaries[own];
-        if (!summary && summary.error().code == ErrorCode::kWouldDeadlock) {
-            answer.outcome = in_agent(summary.error(), own);
-            answer.left = std::move(work->tokens);
-            return answer;
-        }
-    }
+    if (own < hubs.size()) stop(*work, own);
     carry_out(hubs, work, own, stop);
 
     MutexLock lock(work->mutex);

@@ -23,12 +23,11 @@ Result<std::vector<RunningTrace>> start_together(std::span<AgentHub* const> hubs
 
 struct TogetherSummary {
     RunSummary total; ///< sums; run and start_counter of the first agent
-    /// Tokens that still run: not empty only with kWouldDeadlock, and then all of them.
-    std::vector<RunningTrace> left;
     Result<void> outcome;
 };
 /// Stops and delivers all of them at once; as RunningTrace::stop(), for the whole list. An error of
-/// one agent does not keep the others from being stopped.
+/// one agent does not keep the others from being stopped. Precondition: the caller is in no chunk handler
+/// of these hubs.
 TogetherSummary stop_together(std::span<AgentHub* const> hubs, std::vector<RunningTrace> tokens);
 
 } // namespace wavetap::capture
