@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <map>
 #include <new>
 #include <optional>
@@ -80,20 +79,6 @@ wavetap_status status_of(ErrorCode code) {
 void keep_words(const char* words) noexcept {
     std::strncpy(t_last_error, words, kLongestError - 1);
     t_last_error[kLongestError - 1] = 0;
-}
-
-/// Runs `call`, which returns Result<void>; nothing passes the boundary but a status.
-template <class Call> wavetap_status guarded(Call call) noexcept {
-    try {
-        Result<void> done = call();
-        return done ? WAVETAP_STATUS_SUCCESS : report(done.error());
-    } catch (const std::bad_alloc&) {
-        keep_words("out of host memory");
-        return WAVETAP_STATUS_LIMIT;
-    } catch (const std::exception& exception) {
-        keep_words(exception.what());
-        return WAVETAP_STATUS_INTERNAL;
-    }
 }
 
 Error null_argument(const char* name) {
@@ -244,12 +229,9 @@ wavetap_parameters defaults() {
 
 Result<TraceParams> params_of(const wavetap_parameters* given) {
     if (given == nullptr) return null_argument("parameters");
-    if (given->size < sizeof given->size || given->size > sizeof(wavetap_parameters))
-        return Error{ErrorCode::kInvalidArgument,
-                     "size " + std::to_string(given->size) + " of wavetap_parameters is not known",
-                     "", "call wavetap_parameters_init()"};
     wavetap_parameters known = defaults();
-    std::memcpy(static_cast<void*>(&known), given, given->size);
+    WAVETAP_CHECK_OK(
+        copy_in(known, *given, "wavetap_parameters", "call wavetap_parameters_init()"));
     TraceParams params;
     params.se_mask = known.se_mask;
     params.target_cu = known.target_cu;
@@ -460,12 +442,8 @@ wavetap_status wavetap_context_configure_dispatch(wavetap_session* session, wave
         WAVETAP_TRY(const TraceParams params, params_of(parameters));
         if (handlers == nullptr) return null_argument("handlers");
         wavetap_dispatch_handlers known{};
-        if (handlers->size < sizeof handlers->size || handlers->size > sizeof known)
-            return Error{ErrorCode::kInvalidArgument,
-                         "size " + std::to_string(handlers->size) +
-                             " of wavetap_dispatch_handlers is not known",
-                         "", "set it to sizeof(wavetap_dispatch_handlers)"};
-        std::memcpy(static_cast<void*>(&known), handlers, handlers->size);
+        WAVETAP_CHECK_OK(copy_in(known, *handlers, "wavetap_dispatch_handlers",
+                                 "set it to sizeof(wavetap_dispatch_handlers)"));
         if (known.dispatch == nullptr) return null_argument("handlers->dispatch");
         const Client client{known.chunk, known.user, context.handle, known.dispatch, known.end};
         return with_client(session, agent, client, [&](Client& kept) {

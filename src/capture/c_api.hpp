@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/caught.hpp"
 #include "base/clock.hpp"
 #include "capture/session.hpp"
 
 #include <wavetap/wavetap.h>
 
+#include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace wavetap::capture {
@@ -27,13 +30,31 @@ void set_close_hook(wavetap_session* session, void (*hook)(wavetap_session* sess
 
 /// For giving agents to a session of wavetap_session_open().
 const Clock& clock_of(wavetap_session* session);
-/// Adds the hubs, and starts what is pending. Errors: kWrongState (it has agents), and the first of
-/// the contexts'.
 /// What attach_hubs() does once the hubs are there.
 Result<void> start_pending(wavetap_session* session);
+/// Adds the hubs, and starts what is pending. Errors: kWrongState (it has agents), and the first of
+/// the contexts'.
 Result<void> attach_hubs(wavetap_session* session, std::vector<std::unique_ptr<AgentHub>> hubs);
 
 /// Keeps the words of `error` for wavetap_last_error() on this thread; returns its status.
 wavetap_status report(const Error& error) noexcept;
+
+/// Runs `call`, which returns Result<void>; nothing passes the boundary but a status.
+template <class Call> wavetap_status guarded(Call call) noexcept {
+    const Result<void> done = caught(call);
+    return done ? WAVETAP_STATUS_SUCCESS : report(done.error());
+}
+
+/// Copies as much of a struct that begins with its size as its caller knows; `known` keeps the rest.
+/// `name` and `advice` are for the words. Errors: kInvalidArgument (a size that is not known).
+template <class T>
+Result<void> copy_in(T& known, const T& given, const std::string& name, const char* advice) {
+    if (given.size < sizeof given.size || given.size > sizeof known)
+        return Error{ErrorCode::kInvalidArgument,
+                     "size " + std::to_string(given.size) + " of " + name + " is not known", "",
+                     advice};
+    std::memcpy(static_cast<void*>(&known), &given, given.size);
+    return {};
+}
 
 } // namespace wavetap::capture

@@ -115,4 +115,10 @@ Result<std::vector<GpuAgent>> find_gpu_agents(const HsaFunctions& hsa) {
     return gpus;
 }
 
+int index_of(const std::vector<GpuAgent>& agents, hsa_agent_t agent) {
+    for (std::size_t i = 0; i < agents.size(); ++i)
+        if (agents[i].agent.handle == agent.handle) return static_cast<int>(i);
+    return -1;
+}
+
 } // namespace wavetap::rocr

@@ -24,5 +24,7 @@ struct GpuAgent {
 /// All GPU agents in the runtime's order. Errors: kUnavailable (an HSA call failed), kNotFound (an
 /// agent without the pools that we need).
 Result<std::vector<GpuAgent>> find_gpu_agents(const HsaFunctions& hsa);
+/// The place of `agent` in the list; -1 = none.
+int index_of(const std::vector<GpuAgent>& agents, hsa_agent_t agent);
 
 } // namespace wavetap::rocr

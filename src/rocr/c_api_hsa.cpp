@@ -9,8 +9,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <exception>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -70,18 +68,6 @@ Result<wavetap_session*> open_hsa(void* table, double deadline_scale) {
     return capture::wrap_session(std::move(clock), std::move(session), deadline_scale);
 }
 
-/// Runs `call`, which returns Result<void>; nothing passes the boundary but a status.
-template <class Call> wavetap_status guarded(Call call) noexcept {
-    try {
-        const Result<void> done = call();
-        return done ? WAVETAP_STATUS_SUCCESS : capture::report(done.error());
-    } catch (const std::bad_alloc&) {
-        return capture::report({ErrorCode::kLimit, "out of host memory", "", ""});
-    } catch (const std::exception& exception) {
-        return capture::report({ErrorCode::kInternal, exception.what(), "", ""});
-    }
-}
-
 Error null_session() {
     return Error{ErrorCode::kInvalidArgument, "session is null", "", ""};
 }
@@ -90,12 +76,8 @@ Result<wavetap_intercept_options> options_of(const wavetap_intercept_options* gi
     wavetap_intercept_options known{};
     known.size = sizeof known;
     if (given == nullptr) return known;
-    if (given->size < sizeof given->size || given->size > sizeof known)
-        return Error{ErrorCode::kInvalidArgument,
-                     "size " + std::to_string(given->size) +
-                         " of wavetap_intercept_options is not known",
-                     "", "set it to sizeof(wavetap_intercept_options)"};
-    std::memcpy(static_cast<void*>(&known), given, given->size);
+    WAVETAP_CHECK_OK(capture::copy_in(known, *given, "wavetap_intercept_options",
+                                      "set it to sizeof(wavetap_intercept_options)"));
     return known;
 }
 
@@ -236,7 +218,7 @@ void load(void* table) {
 
 extern "C" wavetap_status wavetap_session_open_hsa(void* api_table, double deadline_scale,
                                                    wavetap_session** session) {
-    return guarded([&]() -> Result<void> {
+    return capture::guarded([&]() -> Result<void> {
         if (session == nullptr) return null_session();
         WAVETAP_TRY(*session, open_hsa(api_table, deadline_scale));
         return {};
@@ -244,7 +226,7 @@ extern "C" wavetap_status wavetap_session_open_hsa(void* api_table, double deadl
 }
 
 extern "C" wavetap_status wavetap_session_attach_hsa(wavetap_session* session, void* api_table) {
-    return guarded([&]() -> Result<void> {
+    return capture::guarded([&]() -> Result<void> {
         if (session == nullptr) return null_session();
         WAVETAP_TRY(auto hubs, make_hubs(api_table, capture::clock_of(session)));
         return capture::attach_hubs(session, std::move(hubs));
@@ -253,7 +235,7 @@ extern "C" wavetap_status wavetap_session_attach_hsa(wavetap_session* session, v
 
 extern "C" wavetap_status wavetap_session_intercept_hsa(wavetap_session* session, void* api_table,
                                                         const wavetap_intercept_options* options) {
-    return guarded([&]() -> Result<void> {
+    return capture::guarded([&]() -> Result<void> {
         if (session == nullptr) return null_session();
         WAVETAP_TRY(const auto known, options_of(options));
         return intercept_table(session, api_table, known);
@@ -262,7 +244,7 @@ extern "C" wavetap_status wavetap_session_intercept_hsa(wavetap_session* session
 
 extern "C" wavetap_status wavetap_session_intercept(wavetap_session* session,
                                                     const wavetap_intercept_options* options) {
-    return guarded([&]() -> Result<void> {
+    return capture::guarded([&]() -> Result<void> {
         if (session == nullptr) return null_session();
         WAVETAP_TRY(const auto known, options_of(options));
         if (auto* seen = rocr::Interception::existing()) return bind(session, *seen, known);
@@ -273,7 +255,7 @@ extern "C" wavetap_status wavetap_session_intercept(wavetap_session* session,
 // What ROCr looks for in a library that HSA_TOOLS_LIB names.
 
 extern "C" WAVETAP_API bool OnLoad(void* table, std::uint64_t, std::uint64_t, const char* const*) {
-    (void)guarded([&]() -> Result<void> {
+    (void)capture::guarded([&]() -> Result<void> {
         load(table);
         return {};
     });

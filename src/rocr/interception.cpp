@@ -166,12 +166,6 @@ bool Interception::in_own_process() const {
     return static_cast<int>(::getpid()) == pid_;
 }
 
-int Interception::agent_index(hsa_agent_t agent) const {
-    for (std::size_t i = 0; i < agents_.size(); ++i)
-        if (agents_[i].agent.handle == agent.handle) return static_cast<int>(i);
-    return -1;
-}
-
 bool Interception::free() const {
     MutexLock lock(mutex_);
     return !bound_;
@@ -200,7 +194,7 @@ void Interception::tell(Use& use, const std::vector<LoadedCodeObject>& objects,
                         const std::vector<Loaded>& loaded) {
     std::size_t next = 0;
     for (const LoadedCodeObject& object : objects) {
-        if (agent_index(object.agent) < 0 || next == loaded.size()) continue;
+        if (index_of(agents_, object.agent) < 0 || next == loaded.size()) continue;
         const Loaded& one = loaded[next++];
         // Address - load_delta = ELF address, in the marker and for the handler.
         (void)use.session()->hub(one.agent).code_object_loaded(
@@ -226,7 +220,7 @@ void Interception::loaded(hsa_executable_t executable) {
     if (!objects) return;
     std::vector<Loaded> loaded;
     for (const LoadedCodeObject& object : *objects) {
-        const int agent = agent_index(object.agent);
+        const int agent = index_of(agents_, object.agent);
         if (agent < 0) continue;
         loaded.push_back({static_cast<std::uint32_t>(agent), next_object_.fetch_add(1)});
         const auto kernels = reader_.kernels(executable, object.agent);

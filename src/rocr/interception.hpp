@@ -83,7 +83,6 @@ class Interception final : public capture::DispatchDriver, private LeaseOwner {
     std::unique_ptr<LeasedDispatch> decide(const DispatchNote& dispatch) override;
     void error(const Error&) override {}         // the ones concerned get a status
     void warning(const std::string&) override {} // the same
-    int agent_index(hsa_agent_t agent) const;
     /// The executable is frozen: notes its kernels and objects, and tells the session.
     void loaded(hsa_executable_t executable);
     /// Tells the session of each object that is on one of the agents.

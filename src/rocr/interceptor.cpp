@@ -57,17 +57,11 @@ QueueInterceptor::QueueInterceptor(const HsaFunctions& hsa, std::vector<GpuAgent
     : hsa_(hsa), agents_(std::move(agents)), watched_(std::move(watched)), hooks_(hooks),
       clock_(clock) {}
 
-int QueueInterceptor::agent_index(hsa_agent_t agent) const {
-    for (std::size_t i = 0; i < agents_.size(); ++i)
-        if (agents_[i].agent.handle == agent.handle) return static_cast<int>(i);
-    return -1;
-}
-
 hsa_status_t QueueInterceptor::create(hsa_agent_t agent, std::uint32_t size,
                                       hsa_queue_type32_t type, QueueErrorHandler callback,
                                       void* data, std::uint32_t private_segment_size,
                                       std::uint32_t group_segment_size, hsa_queue_t** queue) {
-    const int index = agent_index(agent);
+    const int index = index_of(agents_, agent);
     const bool watch = active_.load() && index >= 0 && watched_[static_cast<std::size_t>(index)] &&
                        queue != nullptr && type != HSA_QUEUE_TYPE_COOPERATIVE;
     if (!watch)

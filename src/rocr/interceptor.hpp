@@ -122,7 +122,6 @@ class QueueInterceptor {
     void collect_progress(Queue& queue);
     void wait_for_room(Queue& queue, std::uint64_t count);
     void add_progress_packet(Queue& queue);
-    int agent_index(hsa_agent_t agent) const;
     /// What a hook throws stays here.
     template <class Call> bool hook(Call call) noexcept {
         try {

@@ -79,12 +79,6 @@ bool Tool::in_own_process() const {
     return static_cast<int>(::getpid()) == pid_;
 }
 
-int Tool::agent_index(hsa_agent_t agent) const {
-    for (std::size_t i = 0; i < agents_.size(); ++i)
-        if (agents_[i].agent.handle == agent.handle) return static_cast<int>(i);
-    return -1;
-}
-
 hsa_status_t Tool::freeze(hsa_executable_t executable, const char* options) {
     const hsa_status_t status = table_.functions().executable_freeze(executable, options);
     if (status != HSA_STATUS_SUCCESS || finalized_.load() || !in_own_process()) return status;
@@ -100,7 +94,7 @@ void Tool::note_executable(hsa_executable_t executable) {
     }
     std::vector<std::pair<std::uint32_t, std::uint64_t>> ids;
     for (const rocr::LoadedCodeObject& object : *objects) {
-        const int agent = agent_index(object.agent);
+        const int agent = rocr::index_of(agents_, object.agent);
         if (agent < 0) continue;
         const auto index = static_cast<std::uint32_t>(agent);
         if (const auto kernels = reader_.kernels(executable, object.agent))

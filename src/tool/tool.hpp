@@ -48,7 +48,6 @@ class Tool {
     void note_executable(hsa_executable_t executable);
     Tool(rocr::HsaTable table, ToolConfig config, std::vector<rocr::GpuAgent> agents,
          rocr::CodeObjectReader reader, double deadline_scale);
-    int agent_index(hsa_agent_t agent) const;
     std::unique_ptr<Tracer> make_switcher() const;
 
     rocr::HsaTable table_;
