@@ -3,6 +3,7 @@
 #include "code/code_object.hpp"
 #include "decode/elf_source.hpp"
 #include "decode/long_trace.hpp"
+#include "decode/mutate_for_test.hpp"
 #include "decode/stream.hpp"
 #include "decode/text_source_for_test.hpp"
 #include "decode/written_for_test.hpp"
@@ -315,12 +316,10 @@ TEST_P(Long, TracesGiveTheSameRecordsEveryWay) {
                                      Way{8, 20'000, 0}};
     for (const Way way : std::span(kSound).first(kLongWays))
         expect_same(subject, sound, way);
-    std::uint64_t state = 88172645463325252ULL;
+    test::Random random(1);
     for (std::size_t i = 700'000; i < 760'000; ++i) {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        if (i < 720'000 || i % 1000 == 0) subject.bytes[i] = static_cast<std::byte>(state >> 32);
+        const std::uint64_t number = random.next();
+        if (i < 720'000 || i % 1000 == 0) subject.bytes[i] = static_cast<std::byte>(number >> 32);
         if (i > 730'000 && i < 740'000) subject.bytes[i] = static_cast<std::byte>(i % 8 ? 0x99 : 9);
     }
     const Outcome damaged = decode_so(subject, {});
@@ -336,17 +335,24 @@ INSTANTIATE_TEST_SUITE_P(Bodies, Long, testing::ValuesIn(kBodies), [](const auto
     return std::string(param.param.arch) + (param.param.only_target ? "_long_waves" : "");
 });
 
+/// Numbers for the streams below.
+class Dice {
+  public:
+    explicit Dice(std::uint64_t seed) : random_(seed) {}
+    std::uint32_t operator()(std::uint64_t below) {
+        return static_cast<std::uint32_t>((random_.next() >> 32) % below);
+    }
+
+  private:
+    test::Random random_;
+};
+
 /// A stream of everything that the parts of a stream must tell each other, in random order: waves
 /// that start twice or end without a start, instructions of slots without a wave, many tokens in one
 /// clock, program counters, entries that change; now and then losses, context switches and code
 /// that is loaded or unloaded.
-Bytes mixed(sqtt::Generation generation, std::uint64_t state, unsigned steps) {
-    const auto random = [&state](std::uint64_t below) {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        return static_cast<std::uint32_t>((state >> 32) % below);
-    };
+Bytes mixed(sqtt::Generation generation, std::uint64_t seed, unsigned steps) {
+    Dice random(seed);
     const auto small = [&random](std::uint64_t below) {
         return static_cast<std::uint8_t>(random(below));
     };
@@ -408,13 +414,8 @@ Bytes mixed(sqtt::Generation generation, std::uint64_t state, unsigned steps) {
 /// The same for gfx9: waves whose instructions are issued and named in random order, now and then
 /// with what only the whole stream can take. The smaller `calm`, the closer together they are and the
 /// more often the counter of issue phases moves.
-Bytes mixed_gfx9(std::uint64_t state, unsigned steps, unsigned calm) {
-    const auto random = [&state](std::uint64_t below) {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        return static_cast<std::uint32_t>((state >> 32) % below);
-    };
+Bytes mixed_gfx9(std::uint64_t seed, unsigned steps, unsigned calm) {
+    Dice random(seed);
     const auto small = [&random](std::uint64_t below) {
         return static_cast<std::uint8_t>(random(below));
     };
@@ -511,10 +512,9 @@ TEST_P(Mixed, StreamsGiveTheSameRecordsEveryWay) {
     for (std::uint64_t seed = 1; seed <= kMixedStreams; ++seed) {
         Subject subject;
         subject.name = "seed " + std::to_string(seed);
-        const std::uint64_t state = seed * 88172645463325252ULL;
         subject.bytes = GetParam() == sqtt::Generation::kGfx9
-                            ? mixed_gfx9(state, kMixedSteps / 2, 64U >> (2 * seed))
-                            : mixed(GetParam(), state, kMixedSteps);
+                            ? mixed_gfx9(seed, kMixedSteps / 2, 64U >> (2 * seed))
+                            : mixed(GetParam(), seed, kMixedSteps);
         const Outcome want = decode_so(subject, {});
         EXPECT_GT(want.sink->count, 100U);
         EXPECT_FALSE(want.diagnostics.empty());
