@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-#include "decode/engine_base.hpp"
 #include "decode/gfx9_part.hpp"
+#include "decode/part_engine.hpp"
 #include "decode/part_pipeline.hpp"
-#include "decode/user_data.hpp"
 #include "sqtt/gfx9.hpp"
 
 #include <algorithm>
@@ -19,7 +18,9 @@ using sqtt::Gfx9Misc;
 using sqtt::Token;
 using sqtt::TokenType;
 
-class Gfx9Engine final : public EngineBase<sqtt::Generation::kGfx9, Gfx9Engine> {
+class Gfx9Engine final : public PartEngine<sqtt::Generation::kGfx9, Gfx9Engine, Gfx9Part> {
+    friend PartEngine;
+
   public:
     static constexpr std::uint64_t kUnit = Walk::kUnit;
     /// How far behind a reset of the clock its timestamp is looked for; real ones come within four
@@ -29,12 +30,10 @@ class Gfx9Engine final : public EngineBase<sqtt::Generation::kGfx9, Gfx9Engine> 
         kTimestampBytes + sqtt::TokenColumns::kMarginBytes;
 
     explicit Gfx9Engine(const EngineSetup& setup)
-        : EngineBase(setup, true), context_{&finisher_, &diagnostics_, 0}, waves_(context_),
+        : PartEngine(setup, true), context_{&finisher_, &diagnostics_, 0}, waves_(context_),
           lanes_(setup_.header, occupancy_, waves_, diagnostics_) {
         waves_.set_issue_phase(setup.header.issue_phase);
-        const std::size_t threads = setup.pool == nullptr ? 1 : setup.pool->threads();
-        for (std::size_t i = 0; threads > 1 && i < threads; ++i)
-            part_slots_.push_back(std::make_unique<PartOccupancy>(*setup.code));
+        make_part_slots();
     }
 
     std::uint64_t clocks_of(const Token& token) const { return kUnit * token.delta; }
@@ -45,12 +44,6 @@ class Gfx9Engine final : public EngineBase<sqtt::Generation::kGfx9, Gfx9Engine> 
     void take_instruction(const Token& token, StreamPoint at, bool last_of_clock) {
         lanes_.take_instruction(token, at, last_of_clock);
     }
-    void take_rest(const Token& token, StreamPoint at) {
-        ToStream to{*this};
-        rest(token, at, to);
-    }
-    /// The caller may have loaded code since the piece before.
-    void begin_piece() { find_entries(); }
     void finish_waves(StreamPoint end) {
         waves_.finish(end);
         totals_.instruction_tokens = totals_.tokens[static_cast<std::size_t>(TokenType::kInst)];
@@ -67,7 +60,6 @@ class Gfx9Engine final : public EngineBase<sqtt::Generation::kGfx9, Gfx9Engine> 
 
     // For PartPipeline.
     using Part = Gfx9Part;
-    static constexpr unsigned kChains = Part::kChains;
     static constexpr bool kChecksParts = true;
     bool prepare(Part& part, const Columns& columns, const Columns* next, bool first);
     bool build(Part& part, std::size_t thread) {
@@ -75,79 +67,19 @@ class Gfx9Engine final : public EngineBase<sqtt::Generation::kGfx9, Gfx9Engine> 
                           finisher_, finisher_.stitcher(thread));
     }
     bool check(const Part& part);
-    void join(Part& part, unsigned chain, std::size_t thread) {
-        if (chain == 0)
-            occupancy_.join(part.slots, part.joined[0].faults);
-        else
-            part.join(chain, waves_, finisher_, finisher_.stitcher(thread));
-    }
-    void deliver(Part& part);
+    void deliver(Part& part) { deliver_results(part); }
     void redo(const Part& part);
     void take_singly(const Part& part, const Columns& columns);
     void end_parts();
 
   private:
     using Pipeline = PartPipeline<sqtt::Generation::kGfx9, Gfx9Engine>;
-    using Mark = Part::Mark;
-
-    /// A part with more of them is taken token by token, so that its memory is bounded.
-    static constexpr std::size_t kLeastInstructions = 4096;
-
-    /// What other tokens do to waves, done at once.
-    struct ToStream {
-        Gfx9Engine& engine;
-        void clock(std::uint64_t clocks) { engine.move_clock(clocks); }
-        void clock_back() {}
-        void entry(std::size_t queue, PcRef pc) {
-            engine.entries_[queue] = pc;
-            engine.lanes_.entries[queue] = pc;
-        }
-        void new_pc(StreamPoint at, unsigned slot, PcRef pc) { engine.lanes_.new_pc(at, slot, pc); }
-        void save_context(StreamPoint at) { engine.lanes_.save_context(at); }
-        void lost(StreamPoint at) {
-            ++engine.losses_;
-            engine.lanes_.packets_lost(at);
-        }
-    };
-    /// The same, written down.
-    struct ToPart {
-        Gfx9Engine& engine;
-        Part& part;
-        Walk::Origin& origin;
-        std::uint32_t position = 0;
-
-        void clock(std::uint64_t clocks) {
-            engine.time_ += clocks;
-            origin.clock += clocks;
-            part.marks.push_back({position, Mark::Kind::kClock, 0, {}, {}, clocks});
-        }
-        void clock_back() { part.clock_back = true; }
-        void entry(std::size_t queue, PcRef pc) {
-            engine.entries_[queue] = pc;
-            part.marks.push_back(
-                {position, Mark::Kind::kEntry, static_cast<std::uint8_t>(queue), {}, pc, 0});
-        }
-        void new_pc(StreamPoint at, unsigned slot, PcRef pc) {
-            part.marks.push_back(
-                {position, Mark::Kind::kNewPc, static_cast<std::uint8_t>(slot), at, pc, 0});
-        }
-        void save_context(StreamPoint at) {
-            part.marks.push_back({position, Mark::Kind::kSaveContext, 0, at, {}, 0});
-        }
-        void lost(StreamPoint at) {
-            ++engine.losses_;
-            part.marks.push_back({position, Mark::Kind::kLost, 0, at, {}, 0});
-        }
-    };
-
     template <TokenType kToken, FieldId kField> static std::uint32_t get(const Token& token) {
         return gfx9_field<kToken, kField>(token);
     }
-    void find_entries() {
-        for (std::size_t i = 0; i < entries_.size(); ++i)
-            entries_[i] =
-                setup_.code->attribute(registers_.entry_address(static_cast<unsigned>(i)));
-        lanes_.entries = entries_;
+    static RegisterWrite register_write(const Token& token) {
+        return {get<TokenType::kReg, FieldId::kAddress>(token),
+                get<TokenType::kReg, FieldId::kData>(token)};
     }
     template <class To> void rest(const Token& token, StreamPoint at, To& to);
     template <class To> void time_reset(const Token& token, To& to);
@@ -155,19 +87,15 @@ class Gfx9Engine final : public EngineBase<sqtt::Generation::kGfx9, Gfx9Engine> 
     void reg(const Token& token, StreamPoint at);
     template <TokenType kToken, class To> void reg_cs(const Token& token, StreamPoint at, To& to);
     void perf(const Token& token, StreamPoint at);
-    bool may_change_code(const Columns& columns) const;
     void take_over();
 
     WaveContext context_;
     Gfx9Waves waves_;
     Gfx9Lanes<Occupancy, Gfx9Waves> lanes_;
-    std::array<PcRef, 8> entries_{}; ///< where `rest` has got to
-    std::uint32_t losses_ = 0;       ///< likewise
-    std::int64_t clock_base_ = 0;    ///< of the absolute counter; negative if it was just reset
+    std::int64_t clock_base_ = 0; ///< of the absolute counter; negative if it was just reset
     std::uint64_t claimed_ = ~std::uint64_t{0}; ///< the timestamp that a reset has used
     std::uint64_t last_perf_ = 0;
 
-    std::vector<std::unique_ptr<PartOccupancy>> part_slots_; ///< of each thread
     std::unique_ptr<Pipeline> pipeline_;
     Gfx9RunUp run_up_;                         ///< of the part that is prepared next
     bool stream_known_ = false;                ///< `waves_` stands where that part begins
@@ -342,24 +270,6 @@ template <class To> void Gfx9Engine::rest(const Token& token, StreamPoint at, To
     }
 }
 
-// A marker that may load or unload code.
-bool Gfx9Engine::may_change_code(const Columns& columns) const {
-    const auto& queues = registers_.values().queues;
-    const bool waits = std::any_of(queues.begin(), queues.end(),
-                                   [](const auto& queue) { return queue.code_word != 0; });
-    const Walk::Origin origin = origin_of(columns);
-    for (const auto& segment : columns.segments()) {
-        for (const Item item : segment.lanes[Columns::kRest]) {
-            if (item.type() != TokenType::kReg) continue;
-            const Token token = origin.token<true>(item);
-            if (get<TokenType::kReg, FieldId::kAddress>(token) != kUserdata2) continue;
-            const std::uint32_t data = get<TokenType::kReg, FieldId::kData>(token);
-            if (waits || (data & 0xFF) == kCodeObject) return true;
-        }
-    }
-    return false;
-}
-
 bool Gfx9Engine::prepare(Part& part, const Columns& columns, const Columns* /*next*/, bool first) {
     count(columns);
     part.clear();
@@ -367,9 +277,6 @@ bool Gfx9Engine::prepare(Part& part, const Columns& columns, const Columns* /*ne
         part.slices.push_back({origin_of(columns), segment.lanes, 0});
     if (may_change_code(columns)) return false;
     part.header = &setup_.header;
-    part.entries = entries_;
-    part.slots.losses = losses_;
-    part.clock_back = false;
     part.begin_time = time_;
     part.place_known = first || stream_known_;
     if (part.place_known) {
@@ -378,23 +285,8 @@ bool Gfx9Engine::prepare(Part& part, const Columns& columns, const Columns* /*ne
     }
     stream_known_ = false;
     std::swap(part.run_up, run_up_);
-    for (std::size_t i = 0; i < part.slices.size(); ++i) {
-        auto& slice = part.slices[i];
-        slice.origin.clock = time_;
-        Walk::Origin origin = slice.origin;
-        ToPart to{*this, part, origin};
-        for (const Item item : slice.lanes[Columns::kRest]) {
-            to.position = item.position();
-            const Token token = origin.token<true>(item);
-            const StreamPoint at = origin.point(item, token);
-            time_ = at.time;
-            rest(token, at, to);
-        }
-        slice.marks_end = part.marks.size();
-        time_ = origin.clock + std::uint64_t{columns.segments()[i].clocks} * kUnit;
-    }
+    prepare_rest(part, columns);
     part.end_time = time_;
-    part.most_instructions = kLeastInstructions + columns.bytes();
     run_up_.take(part, setup_.header);
     if (part.clock_back) run_up_.clear();
     return true;
@@ -421,25 +313,9 @@ void Gfx9Engine::redo(const Part& part) {
 
 void Gfx9Engine::take_singly(const Part& part, const Columns& columns) {
     take_over();
-    lanes_.entries = entries_;
-    for (std::size_t i = 0; i < part.slices.size(); ++i) {
-        Walk::Origin origin = part.slices[i].origin;
-        origin.clock = time_;
-        take_segment(origin, part.slices[i].lanes);
-        time_ = walk_.origin().clock + std::uint64_t{columns.segments()[i].clocks} * kUnit;
-    }
+    take_slices(part, columns);
     stream_known_ = true;
     run_up_.clear();
-}
-
-void Gfx9Engine::deliver(Part& part) {
-    drain();
-    part.slots.send(sink_);
-    finisher_.emit(part.waves);
-    diagnostics_.merge(part.built.faults);
-    context_.tokens_without_wave += part.built.tokens_without_wave;
-    for (const auto& joined : part.joined)
-        diagnostics_.merge(joined.faults);
 }
 
 void Gfx9Engine::end_parts() {

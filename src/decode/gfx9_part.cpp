@@ -98,10 +98,7 @@ void Gfx9RunUp::take(const Tokens& part, const sqtt::Header& header) {
 
 bool Gfx9Part::build(std::uint32_t phase, PartOccupancy& occupancy, WaveFinisher& finisher,
                      Stitcher& stitcher) {
-    slots.clear();
-    waves.count = 0;
-    built = {};
-    joined = {};
+    clear_results();
     if (clock_back || only_whole()) return false;
     PartReceiver<Gfx9PartWaves::kAllSlots> receiver(waves, places_, finisher, stitcher);
     WaveContext context{&receiver, &built.faults, 0};

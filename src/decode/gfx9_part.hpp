@@ -3,6 +3,7 @@
 #pragma once
 
 #include "decode/gfx9_lanes.hpp"
+#include "decode/part_engine.hpp"
 #include "decode/part_tokens.hpp"
 
 #include <array>
@@ -32,30 +33,15 @@ struct Gfx9RunUp {
 /// A part of a gfx9 stream on its way, as RdnaPart. What its waves look like depends on the counter
 /// of issue phases and so on everything before the part: it is built with a guess, which is checked
 /// before it is joined.
-struct Gfx9Part : PartTokens<sqtt::Generation::kGfx9> {
+struct Gfx9Part : PartTokens<sqtt::Generation::kGfx9>, PartResults {
     using Base = PartTokens<sqtt::Generation::kGfx9>;
 
     // From prepare().
     const sqtt::Header* header = nullptr;
     std::uint64_t begin_time = 0, end_time = 0;
-    bool clock_back = false; ///< the clock runs backwards somewhere
     Gfx9RunUp run_up;
     std::unique_ptr<Gfx9Place> place; ///< how things really stand; replaces the run-up
     bool place_known = false;
-    std::size_t most_instructions = 0;
-
-    // From build().
-    static constexpr unsigned kChains = 9; ///< wave slots of the engine, then eight of the target's
-    PartSlots slots;
-    WaveQueue waves;
-
-    // From join(); of chain 0 only the faults.
-    struct Joined {
-        Diagnostics faults;
-        std::uint64_t tokens_without_wave = 0;
-    };
-    std::array<Joined, kChains> joined;
-    Joined built;
 
     /// `phase`: where the counter may stand, if the run-up does not say better. False if only the
     /// stream's own lanes can take this part: then nothing of the results holds.

@@ -35,10 +35,12 @@ template <sqtt::Generation kGen> struct PartTokens {
     std::vector<Slice> slices;
     std::vector<Mark> marks;
     std::array<PcRef, 8> entries{}; ///< at the beginning
+    bool clock_back = false;        ///< the clock runs backwards somewhere (gfx9)
 
     void clear() {
         slices.clear();
         marks.clear();
+        clock_back = false;
     }
     /// Whether something happens that only the stream's own waves can take.
     bool only_whole() const {

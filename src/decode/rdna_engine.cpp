@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-#include "decode/engine_base.hpp"
+#include "decode/part_engine.hpp"
 #include "decode/part_pipeline.hpp"
 #include "decode/rdna_part.hpp"
-#include "decode/user_data.hpp"
 #include "sqtt/rdna.hpp"
 
 #include <algorithm>
@@ -19,8 +18,10 @@ using sqtt::Generation;
 using sqtt::Token;
 using sqtt::TokenType;
 
-template <Generation kGen> class RdnaEngine final : public EngineBase<kGen, RdnaEngine<kGen>> {
-    using Base = EngineBase<kGen, RdnaEngine<kGen>>;
+template <Generation kGen>
+class RdnaEngine final : public PartEngine<kGen, RdnaEngine<kGen>, RdnaPart<kGen>> {
+    using Base = PartEngine<kGen, RdnaEngine<kGen>, RdnaPart<kGen>>;
+    friend Base;
     using Lanes = RdnaLanes<kGen, Occupancy>;
 
   public:
@@ -32,9 +33,7 @@ template <Generation kGen> class RdnaEngine final : public EngineBase<kGen, Rdna
         : Base(setup, false), state_{setup.header, make_op_table(setup.header)},
           context_{&finisher_, &diagnostics_, 0}, waves_(setup.header, context_),
           lanes_(state_, occupancy_, waves_, sink_, diagnostics_) {
-        const std::size_t threads = setup.pool == nullptr ? 1 : setup.pool->threads();
-        for (std::size_t i = 0; kInParts && threads > 1 && i < threads; ++i)
-            part_slots_.push_back(std::make_unique<PartOccupancy>(*setup.code));
+        if (kInParts) this->make_part_slots();
     }
 
     std::uint64_t clocks_of(const Token& token) const {
@@ -51,12 +50,6 @@ template <Generation kGen> class RdnaEngine final : public EngineBase<kGen, Rdna
     void take_instruction(const Token& token, StreamPoint at, bool last_of_clock) {
         lanes_.take_instruction(token, at, last_of_clock);
     }
-    void take_rest(const Token& token, StreamPoint at) {
-        ToStream to{*this};
-        rest(token, at, to);
-    }
-    /// The caller may have loaded code since the piece before.
-    void begin_piece() { find_entries(); }
     void finish_waves(StreamPoint end);
 
     sqtt::TokenColumns::Entry run_parts(std::span<const std::byte> bytes,
@@ -71,18 +64,11 @@ template <Generation kGen> class RdnaEngine final : public EngineBase<kGen, Rdna
 
     // For PartPipeline.
     using Part = RdnaPart<kGen>;
-    static constexpr unsigned kChains = Part::kChains;
     static constexpr bool kChecksParts = false;
     bool prepare(Part& part, const sqtt::TokenColumns& columns, const sqtt::TokenColumns* next,
                  bool first);
     bool build(Part& part, std::size_t thread) {
         return part.build(*part_slots_[thread], finisher_, finisher_.stitcher(thread));
-    }
-    void join(Part& part, unsigned chain, std::size_t thread) {
-        if (chain == 0)
-            occupancy_.join(part.slots, part.joined[0].faults);
-        else
-            part.join(chain, waves_, finisher_, finisher_.stitcher(thread));
     }
     void deliver(Part& part);
     void redo(const Part& part) {
@@ -93,19 +79,18 @@ template <Generation kGen> class RdnaEngine final : public EngineBase<kGen, Rdna
 
   private:
     using Base::diagnostics_;
+    using Base::entries_;
+    using Base::find_entries;
     using Base::finisher_;
     using Base::occupancy_;
+    using Base::part_slots_;
     using Base::registers_;
     using Base::setup_;
     using Base::sink_;
     using Base::time_;
     using Base::totals_;
     using typename Base::Columns;
-    using Mark = typename Part::Mark;
     using Fields = RdnaFields<kGen>;
-
-    /// A part with more of them is taken token by token, so that its memory is bounded.
-    static constexpr std::size_t kLeastInstructions = 4096;
 
     template <TokenType kToken, FieldId kField> static std::uint64_t wide(const Token& token) {
         return Fields::template wide<kToken, kField>(token);
@@ -114,56 +99,9 @@ template <Generation kGen> class RdnaEngine final : public EngineBase<kGen, Rdna
         return Fields::template get<kToken, kField>(token);
     }
 
-    /// What other tokens do to waves, done at once.
-    struct ToStream {
-        RdnaEngine& engine;
-        void clock(std::uint64_t clocks) { engine.move_clock(clocks); }
-        void entry(std::size_t queue, PcRef pc) {
-            engine.entries_[queue] = pc;
-            engine.lanes_.entries[queue] = pc;
-        }
-        void new_pc(StreamPoint at, unsigned slot, PcRef pc) { engine.lanes_.new_pc(at, slot, pc); }
-        void save_context(StreamPoint at) { engine.lanes_.save_context(at); }
-        void lost(StreamPoint at) {
-            ++engine.losses_;
-            engine.lanes_.packets_lost(at);
-        }
-    };
-    /// The same, written down.
-    struct ToPart {
-        RdnaEngine& engine;
-        Part& part;
-        typename Base::Walk::Origin& origin;
-        std::uint32_t position = 0;
-
-        void clock(std::uint64_t clocks) {
-            engine.time_ += clocks;
-            origin.clock += clocks;
-            part.marks.push_back({position, Mark::Kind::kClock, 0, {}, {}, clocks});
-        }
-        void entry(std::size_t queue, PcRef pc) {
-            engine.entries_[queue] = pc;
-            part.marks.push_back(
-                {position, Mark::Kind::kEntry, static_cast<std::uint8_t>(queue), {}, pc, 0});
-        }
-        void new_pc(StreamPoint at, unsigned slot, PcRef pc) {
-            part.marks.push_back(
-                {position, Mark::Kind::kNewPc, static_cast<std::uint8_t>(slot), at, pc, 0});
-        }
-        void save_context(StreamPoint at) {
-            part.marks.push_back({position, Mark::Kind::kSaveContext, 0, at, {}, 0});
-        }
-        void lost(StreamPoint at) {
-            ++engine.losses_;
-            part.marks.push_back({position, Mark::Kind::kLost, 0, at, {}, 0});
-        }
-    };
-
-    void find_entries() {
-        for (std::size_t i = 0; i < entries_.size(); ++i)
-            entries_[i] =
-                setup_.code->attribute(registers_.entry_address(static_cast<unsigned>(i)));
-        lanes_.entries = entries_;
+    static typename Base::RegisterWrite register_write(const Token& token) {
+        return {get<TokenType::kReg, FieldId::kAddress>(token),
+                get<TokenType::kReg, FieldId::kData>(token)};
     }
     template <class To> void rest(const Token& token, StreamPoint at, To& to);
     template <class To> void timestamp(const Token& token, StreamPoint at, To& to);
@@ -174,7 +112,6 @@ template <Generation kGen> class RdnaEngine final : public EngineBase<kGen, Rdna
     template <TokenType kToken> void shader_data(const Token& token, StreamPoint at);
     template <TokenType kToken> void event_token(const Token& token, StreamPoint at);
     [[gnu::noinline, gnu::cold]] void new_header(const Token& token, StreamPoint at);
-    bool changes_all(const Columns& columns) const;
     struct Head;
     Head head_of(const Columns& columns) const;
     void slices_of(Part& part, const Columns& columns, const Columns* next, bool first);
@@ -187,10 +124,7 @@ template <Generation kGen> class RdnaEngine final : public EngineBase<kGen, Rdna
     WaveContext context_;
     RdnaWaves waves_;
     Lanes lanes_;
-    std::array<PcRef, 8> entries_{}; ///< where `rest` has got to
-    std::uint32_t losses_ = 0;       ///< likewise
-    bool moved_ = false;             ///< a header in the stream named another target
-    std::vector<std::unique_ptr<PartOccupancy>> part_slots_; ///< of each thread
+    bool moved_ = false; ///< a header in the stream named another target
     std::unique_ptr<PartPipeline<kGen, RdnaEngine>> pipeline_;
 };
 
@@ -371,26 +305,6 @@ void RdnaEngine<kGen>::rest(const Token& token, StreamPoint at, To& to) {
     }
 }
 
-// A header, or a marker that may load or unload code.
-template <Generation kGen> bool RdnaEngine<kGen>::changes_all(const Columns& columns) const {
-    if (moved_) return true;
-    const auto& queues = registers_.values().queues;
-    bool waits = std::any_of(queues.begin(), queues.end(),
-                             [](const auto& queue) { return queue.code_word != 0; });
-    const typename Base::Walk::Origin origin = this->origin_of(columns);
-    for (const auto& segment : columns.segments()) {
-        for (const auto item : segment.lanes[Columns::kRest]) {
-            if (item.type() == TokenType::kHeader) return true;
-            if (item.type() != TokenType::kReg) continue;
-            const Token token = origin.template token<true>(item);
-            if (get<TokenType::kReg, FieldId::kAddress>(token) != kUserdata2) continue;
-            const std::uint32_t data = get<TokenType::kReg, FieldId::kData>(token);
-            if (waits || (data & 0xFF) == kCodeObject) return true;
-        }
-    }
-    return false;
-}
-
 /// The tokens at the beginning of a part that belong to the clock that the part before ended with.
 template <Generation kGen> struct RdnaEngine<kGen>::Head {
     std::array<std::size_t, Columns::kLanes> items{};
@@ -452,55 +366,21 @@ bool RdnaEngine<kGen>::prepare(Part& part, const sqtt::TokenColumns& columns,
     this->count(columns);
     part.begin(state_);
     slices_of(part, columns, next, first);
-    if (head_of(columns).whole || changes_all(columns)) return false;
-    part.entries = entries_;
-    part.slots.losses = losses_;
-    for (std::size_t i = 0; i < part.slices.size(); ++i) {
-        auto& slice = part.slices[i];
-        slice.origin.clock = time_;
-        typename Base::Walk::Origin origin = slice.origin;
-        ToPart to{*this, part, origin};
-        for (const auto item : slice.lanes[Columns::kRest]) {
-            to.position = item.position();
-            const Token token = origin.template token<true>(item);
-            const StreamPoint at = origin.point(item, token);
-            time_ = at.time;
-            rest(token, at, to);
-        }
-        slice.marks_end = part.marks.size();
-        time_ = origin.clock;
-        if (i < columns.segments().size()) time_ += columns.segments()[i].clocks;
-    }
-    part.most_instructions = kLeastInstructions + columns.bytes();
+    if (moved_ || head_of(columns).whole || this->may_change_code(columns)) return false;
+    this->prepare_rest(part, columns);
     return true;
 }
 
 template <Generation kGen>
 void RdnaEngine<kGen>::take_singly(const Part& part, const sqtt::TokenColumns& columns) {
-    lanes_.entries = entries_;
-    for (std::size_t i = 0; i < part.slices.size(); ++i) {
-        typename Base::Walk::Origin origin = part.slices[i].origin;
-        origin.clock = time_;
-        this->take_segment(origin, part.slices[i].lanes);
-        time_ = this->walk_.origin().clock;
-        if (i < columns.segments().size()) time_ += columns.segments()[i].clocks;
-    }
+    this->take_slices(part, columns);
     if (!part.keep_held) lanes_.flush();
 }
 
 template <Generation kGen> void RdnaEngine<kGen>::deliver(Part& part) {
-    this->drain();
-    part.slots.send(sink_);
-    finisher_.emit(part.waves);
+    this->deliver_results(part);
     for (const auto& record : part.others)
         sink_.other_simd(record);
-    const auto add = [this](const typename Part::Joined& joined) {
-        diagnostics_.merge(joined.faults);
-        context_.tokens_without_wave += joined.tokens_without_wave;
-    };
-    add(part.built);
-    for (const auto& joined : part.joined)
-        add(joined);
     if (part.keep_held) lanes_.take_held(part.lanes->held());
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "decode/finisher.hpp"
+#include "decode/part_engine.hpp"
 #include "decode/part_occupancy.hpp"
 #include "decode/part_tokens.hpp"
 #include "decode/rdna_lanes.hpp"
@@ -20,7 +21,7 @@ namespace wavetap::decode {
 /// A part of a gfx10 to gfx12 stream on its way: what to do, then what came out. It is filled in
 /// three steps: prepared in stream order (clock, registers, program counters), built by any thread
 /// without knowing what the parts before left in the slots, and joined with what they left.
-template <sqtt::Generation kGen> struct RdnaPart : PartTokens<kGen> {
+template <sqtt::Generation kGen> struct RdnaPart : PartTokens<kGen>, PartResults {
     using Walk = LaneWalk<kGen>;
     using Lanes = RdnaLanes<kGen, PartOccupancy>;
 
@@ -28,22 +29,10 @@ template <sqtt::Generation kGen> struct RdnaPart : PartTokens<kGen> {
     const RdnaState* state = nullptr;
     bool keep_held = false; ///< tokens of the last clock may go on behind the part
     bool take_more = false; ///< the last slice are tokens of the next part, of the same clock
-    std::size_t most_instructions = 0;
 
     // From build().
-    static constexpr unsigned kChains = 9; ///< wave slots of the engine, then eight of the target's
-    PartSlots slots;
-    WaveQueue waves;
     std::vector<BlobRecords::OtherSimd> others;
     std::optional<Lanes> lanes;
-
-    // From join(); of chain 0 only the faults.
-    struct Joined {
-        Diagnostics faults;
-        std::uint64_t tokens_without_wave = 0;
-    };
-    std::array<Joined, kChains> joined;
-    Joined built;
 
     void begin(const RdnaState& now) {
         this->clear();
@@ -83,11 +72,8 @@ template <sqtt::Generation kGen> struct RdnaPart : PartTokens<kGen> {
 
 template <sqtt::Generation kGen>
 bool RdnaPart<kGen>::build(PartOccupancy& occupancy, WaveFinisher& finisher, Stitcher& stitcher) {
-    slots.clear();
-    waves.count = 0;
+    clear_results();
     others.clear();
-    built = {};
-    joined = {};
     if (this->only_whole()) return false;
     PartReceiver<RdnaWaves::kSlots> receiver(waves, places_, finisher, stitcher);
     OtherSimds sink(*this);
