@@ -63,9 +63,17 @@ int Events::destroy(std::uint32_t id) {
     return 0;
 }
 
+/// For the calling thread.
+bool Events::is_set(const Event& event) {
+    if (!event.auto_reset) return event.signalled;
+    const auto it = event.seen.find(std::this_thread::get_id());
+    const std::uint64_t seen = it == event.seen.end() ? 0 : it->second;
+    return std::max(seen, event.reset_age) < event.age;
+}
+
 void Events::set_locked(Event& event) {
-    event.signalled = !event.auto_reset || event.waiters.empty();
-    if (++event.age == 0) event.age = 2;
+    event.signalled = true;
+    ++event.age;
     for (Wait* wait : event.waiters) {
         wait->activated = true;
         wait->call->changed.notify_all();
@@ -85,6 +93,7 @@ int Events::reset(std::uint32_t id) {
     Event* event = find(id);
     if (event == nullptr || !is_signal(event->type)) return EINVAL;
     event->signalled = false;
+    event->reset_age = event->age;
     return 0;
 }
 
@@ -169,8 +178,7 @@ int Events::wait(std::span<EventData> data, bool all, std::uint32_t timeout_ms,
         Event& event = *find(data[i].event_id);
         wait.event = &event;
         wait.call = &call;
-        wait.activated = event.signalled;
-        if (event.auto_reset) event.signalled = false;
+        wait.activated = is_set(event);
         if (ages_ && is_signal(event.type) && data[i].last_event_age != 0) {
             wait.entry_age = data[i].last_event_age;
             if (wait.entry_age != event.age) wait.activated = true;
@@ -183,11 +191,12 @@ int Events::wait(std::span<EventData> data, bool all, std::uint32_t timeout_ms,
     result = data.empty() ? std::uint32_t{kWaitComplete} : verdict(waits, all);
     if (result == kWaitComplete) finish(waits, data);
 
-    for (Wait& wait : waits)
-        if (wait.event != nullptr) wait.event->waiters.remove(&wait);
-    if (result == kWaitTimeout)
-        for (const Wait& wait : waits)
-            if (wait.activated && wait.event->auto_reset) set_locked(*wait.event);
+    for (Wait& wait : waits) {
+        if (wait.event == nullptr) continue;
+        wait.event->waiters.remove(&wait);
+        // What did not end the wait is there for the next one.
+        if (result == kWaitComplete) wait.event->seen[std::this_thread::get_id()] = wait.event->age;
+    }
     return result == kWaitFail ? EIO : 0;
 }
 

@@ -11,12 +11,17 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <thread>
 
 namespace wavetap::softgpu::kfd {
 
-/// The driver's events with the kernel's wake semantics: a set wakes every waiter that is there;
-/// only when there is none does it stick, and an auto-reset event is then consumed by the next wait
-/// at its entry. Resource, thread safe (its own leaf lock). Functions return 0 or an errno.
+/// The driver's events. A set wakes every waiter that is there, as in the kernel. In one thing they
+/// are kinder: in the kernel a set of an auto-reset event without waiters is consumed by whichever
+/// thread waits next; here it ends the next wait of every thread. ROCr 5.2 needs that: all its queues
+/// share one error event, and the thread in hsa_queue_destroy, between its look at the signal and its
+/// wait, may lose a set to the thread of the asynchronous handlers and sleep for ever. A wait that
+/// ends without cause is nothing new to clients, they look at their signals again. Resource, thread
+/// safe (its own leaf lock). Functions return 0 or an errno.
 class Events {
   public:
     static constexpr std::uint32_t kSignalLimit = 4096; ///< ids of signal events are 1..4095
@@ -62,12 +67,15 @@ class Events {
         std::uint32_t id = 0;
         std::uint32_t type = 0;
         bool auto_reset = false;
-        bool signalled = false;
-        std::uint64_t age = 1;
+        bool signalled = false;                        ///< of those without auto-reset
+        std::uint64_t age = 1;                         ///< sets so far, and one
+        std::uint64_t reset_age = 1;                   ///< what was set up to here is void
+        std::map<std::thread::id, std::uint64_t> seen; ///< age that a thread's last wait knew
         MemoryFaultData fault{};
         std::list<Wait*> waiters;
     };
 
+    static bool is_set(const Event& event);
     void set_locked(Event& event) WAVETAP_REQUIRES(mutex_);
     Event* find(std::uint32_t id) WAVETAP_REQUIRES(mutex_);
     static void finish(std::span<Wait> waits, std::span<EventData> data);

@@ -105,7 +105,32 @@ TEST(EventsTest, AutoReset_SetWithWaiters_WakesAllAndDoesNotStick) {
     Waiters waiters(events, id, 4);
     events.interrupt(id);
     EXPECT_EQ(waiters.join(), 4u);
+    EXPECT_EQ(wait_one(events, id, 0), kWaitComplete) << "a thread that did not see it yet";
     EXPECT_EQ(wait_one(events, id, 0), kWaitTimeout);
+}
+
+// A thread looked at its signal, and the set that it then waits for was consumed by another one.
+TEST(EventsTest, AutoReset_SetWithoutWaiter_EndsTheNextWaitOfEveryThread) {
+    Events events;
+    const std::uint32_t id = make(events);
+    events.set(id);
+    std::thread([&] {
+        EXPECT_EQ(wait_one(events, id, 0), kWaitComplete);
+        EXPECT_EQ(wait_one(events, id, 0), kWaitTimeout);
+    }).join();
+    EXPECT_EQ(wait_one(events, id, 0), kWaitComplete);
+    EXPECT_EQ(wait_one(events, id, 0), kWaitTimeout);
+}
+
+TEST(EventsTest, AutoReset_Reset_IsForEveryThread) {
+    Events events;
+    const std::uint32_t id = make(events);
+    events.set(id);
+    events.reset(id);
+    EXPECT_EQ(wait_one(events, id, 0), kWaitTimeout);
+    std::thread([&] { EXPECT_EQ(wait_one(events, id, 0), kWaitTimeout); }).join();
+    events.set(id);
+    EXPECT_EQ(wait_one(events, id, 0), kWaitComplete);
 }
 
 TEST(EventsTest, WaitAll_TimesOut_GivesActivatedEventBack) {
