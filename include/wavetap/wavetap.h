@@ -53,6 +53,11 @@
  * only one with END. When no staging slot is free (CPU_BUFFER_FULL) or the hardware had no room
  * (GPU_BUFFER_FULL) the trace is stopped, delivered and started again: a new segment.
  *
+ * Fork: a session belongs to the process that opened it, which may fork and goes on. In the child every
+ * call for that session (close, too) returns WAVETAP_STATUS_WRONG_STATE at once and changes and frees
+ * nothing; a session of its own can be opened there. ROCr makes no queues in the child of a process
+ * that had started it.
+ *
  * Errors: nothing here prints, aborts, ends the process or throws. Whatever a caller can cause is a
  * status; wavetap_last_error() has the words. Every wait has a deadline.
  *
@@ -140,7 +145,8 @@ WAVETAP_API wavetap_status wavetap_session_attach_hsa(wavetap_session* session, 
 /**
  * Stops and delivers what runs, gives everything back and frees the session, while ROCr is alive: at
  * the latest in OnUnload or in an atexit handler registered in OnLoad (HIP never calls OnUnload).
- * The session must not be used by another thread any more. With WOULD_DEADLOCK the session stays;
+ * The session must not be used by another thread any more. With WOULD_DEADLOCK, and in a forked child
+ * with WRONG_STATE, the session stays;
  * with TIMEOUT it is gone, and what a thread that did not end uses stays allocated.
  */
 WAVETAP_API wavetap_status wavetap_session_close(wavetap_session* session);
@@ -196,7 +202,7 @@ typedef struct wavetap_intercept_options {
  * long. One session in a process can have it, once. \p options may be null.
  *
  * Not safe beside threads that use the environment. Errors: UNAVAILABLE (ROCr is up, and wavetap was
- * not loaded with it), WRONG_STATE (the session has its agents; another session has the dispatches),
+ * not loaded with it, or a parent process started it), WRONG_STATE (the session has its agents; another session has the dispatches),
  * INVALID_ARGUMENT (size), LIMIT; if ROCr is up those of wavetap_session_attach_hsa().
  */
 WAVETAP_API wavetap_status wavetap_session_intercept(wavetap_session* session,

@@ -291,6 +291,7 @@ void HubCore::thread_main() {
 }
 
 Result<RunSummary> HubCore::stop(std::uint64_t run) {
+    WAVETAP_CHECK_OK(process.check());
     auto answer = caught([&] { return ask_stop(run); });
     if (answer || answer.error().code == ErrorCode::kWouldDeadlock) return answer;
     // Nobody waits for the run any more; where nobody was asked to end it, it ends now.
@@ -321,6 +322,7 @@ Result<RunSummary> HubCore::ask_stop(std::uint64_t run) {
 }
 
 void HubCore::cancel(std::uint64_t run) {
+    if (!process.here()) return;
     if (on_thread() && !in_handler) {
         (void)do_stop(run, false);
         return;
@@ -333,6 +335,7 @@ void HubCore::cancel(std::uint64_t run) {
 }
 
 Result<void> HubCore::wait_over(std::uint64_t run) {
+    WAVETAP_CHECK_OK(process.check());
     MutexLock lock(mutex);
     const bool over = answered.wait_until(
         mutex, clock.deadline_after(options.engine.limits.request),
@@ -345,6 +348,10 @@ AgentHub::AgentHub(std::unique_ptr<Backend> backend, Options options, const Cloc
     : core_(std::make_shared<HubCore>(std::move(backend), std::move(options), clock)) {}
 
 AgentHub::~AgentHub() {
+    if (!core_->process.here()) {
+        (void)new std::shared_ptr<HubCore>(core_); // it has a thread of the parent's
+        return;
+    }
     if (close()) return;
     MutexLock lock(core_->mutex);
     if (core_->thread.joinable()) core_->thread.detach();
@@ -357,6 +364,7 @@ void AgentHub::set_plan(const SlotPlan& plan) {
 
 Result<RunningTrace> AgentHub::start(const RunRequest& request) {
     return caught([&]() -> Result<RunningTrace> {
+        WAVETAP_CHECK_OK(core_->process.check());
         RunRequest copy = request;
         WAVETAP_TRY(const std::uint64_t run, core_->start(core_, std::move(copy)));
         return RunningTrace(core_, run);
@@ -383,6 +391,7 @@ Result<std::uint64_t> HubCore::start(const std::shared_ptr<HubCore>& self, RunRe
 Result<void> AgentHub::post(std::function<void()> job) {
     return caught([&]() -> Result<void> {
         HubCore& core = *core_;
+        WAVETAP_CHECK_OK(core.process.check());
         MutexLock lock(core.mutex);
         if (core.closing) return closed_error();
         WAVETAP_CHECK_OK(core.ensure_thread(core_));
@@ -483,6 +492,7 @@ void AgentHub::silence(std::uint64_t run) {
 
 Result<void> AgentHub::close() {
     HubCore& core = *core_;
+    WAVETAP_CHECK_OK(core.process.check());
     if (core.on_thread() || core.in_stream_handler()) return deadlock_error("close");
     MutexLock lock(core.mutex);
     core.closing = true;

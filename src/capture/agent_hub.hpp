@@ -83,7 +83,9 @@ class LeaseClient {
 /// those of leases on one of that pool.
 /// Nothing that throws on these threads leaves them, and start(), stop(), post() and the hooks of code
 /// objects never throw: without host memory they return kLimit, and a later start works.
-/// Resource; every method is thread safe.
+/// Resource; every method is thread safe. A forked child has no such thread: start(), post(), close() and
+/// stops of running traces return kWrongState there, the destructor leaves all as it is, and nothing
+/// else may be called.
 class AgentHub {
   public:
     struct Options {
@@ -161,7 +163,7 @@ class AgentHub {
     void silence(std::uint64_t run);
 
     /// Stops what runs (its data are delivered), gives every resource back, ends the thread.
-    /// Idempotent. Errors: kWouldDeadlock (from the hub's thread), kTimeout.
+    /// Idempotent. Errors: kWouldDeadlock (from the hub's thread), kTimeout, kWrongState (forked child).
     Result<void> close();
 
   private:

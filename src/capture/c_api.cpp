@@ -175,14 +175,14 @@ constexpr DispatchHandlers kDispatchHandlers{decide_dispatch, forward_dispatch, 
 
 /// An error that wavetap_session_intercept() could not return.
 Result<void> check_attached(wavetap_session* session) {
-    if (session == nullptr) return null_argument("session");
+    WAVETAP_CHECK_OK(check_session(session));
     wavetap::MutexLock lock(session->mutex);
     if (session->attach_error) return *session->attach_error;
     return {};
 }
 
 Result<void> check_agent(wavetap_session* session, std::uint32_t agent) {
-    if (session == nullptr) return null_argument("session");
+    WAVETAP_CHECK_OK(check_session(session));
     if (agent < session->session->agents()) return {};
     return Error{ErrorCode::kNotFound, "there is no agent " + std::to_string(agent), "",
                  "agents count from 0"};
@@ -274,6 +274,11 @@ Session& session_of(wavetap_session* session) {
     return *session->session;
 }
 
+Result<void> check_session(const wavetap_session* session) {
+    if (session == nullptr) return null_argument("session");
+    return session->session->check_process();
+}
+
 void fail_attach(wavetap_session* session, const Error& error) {
     MutexLock lock(session->mutex);
     session->attach_error = error;
@@ -338,7 +343,7 @@ uint32_t wavetap_version(void) {
 
 wavetap_status wavetap_session_close(wavetap_session* session) {
     return guarded([&]() -> Result<void> {
-        if (session == nullptr) return null_argument("session");
+        WAVETAP_CHECK_OK(check_session(session));
         void (*hook)(wavetap_session*) = nullptr;
         {
             wavetap::MutexLock lock(session->mutex);
@@ -354,7 +359,8 @@ wavetap_status wavetap_session_close(wavetap_session* session) {
 
 wavetap_status wavetap_agent_count(wavetap_session* session, uint32_t* count) {
     return guarded([&]() -> Result<void> {
-        if (session == nullptr || count == nullptr) return null_argument("session or count");
+        WAVETAP_CHECK_OK(check_session(session));
+        if (count == nullptr) return null_argument("count");
         *count = session->session->agents();
         return {};
     });
@@ -401,7 +407,7 @@ wavetap_status wavetap_session_open(double deadline_scale, wavetap_session** ses
 
 wavetap_status wavetap_session_set_idle_release(wavetap_session* session, uint64_t milliseconds) {
     return guarded([&]() -> Result<void> {
-        if (session == nullptr) return null_argument("session");
+        WAVETAP_CHECK_OK(check_session(session));
         constexpr std::uint64_t kMost = 24ull * 3600 * 1000;
         if (milliseconds > kMost)
             return Error{ErrorCode::kInvalidArgument, "idle release is over a day", "", ""};
@@ -413,7 +419,8 @@ wavetap_status wavetap_session_set_idle_release(wavetap_session* session, uint64
 
 wavetap_status wavetap_context_create(wavetap_session* session, wavetap_context* context) {
     return guarded([&]() -> Result<void> {
-        if (session == nullptr || context == nullptr) return null_argument("session or context");
+        WAVETAP_CHECK_OK(check_session(session));
+        if (context == nullptr) return null_argument("context");
         WAVETAP_TRY(const ContextHandle handle, session->session->create());
         context->handle = handle.value;
         return {};
@@ -478,7 +485,7 @@ wavetap_status wavetap_context_start(wavetap_session* session, wavetap_context c
 
 wavetap_status wavetap_context_stop(wavetap_session* session, wavetap_context context) {
     return guarded([&]() -> Result<void> {
-        if (session == nullptr) return null_argument("session");
+        WAVETAP_CHECK_OK(check_session(session));
         auto stopped = session->session->stop({context.handle});
         if (!stopped) return std::move(stopped.error());
         return {};
@@ -488,7 +495,7 @@ wavetap_status wavetap_context_stop(wavetap_session* session, wavetap_context co
 wavetap_status wavetap_context_stop_async(wavetap_session* session, wavetap_context context,
                                           wavetap_stop_handler handler, void* user) {
     return guarded([&]() -> Result<void> {
-        if (session == nullptr) return null_argument("session");
+        WAVETAP_CHECK_OK(check_session(session));
         return session->session->stop_async(
             {context.handle}, [context, handler, user](const Result<RunSummary>& stopped) {
                 const wavetap_status status =
@@ -501,7 +508,8 @@ wavetap_status wavetap_context_stop_async(wavetap_session* session, wavetap_cont
 wavetap_status wavetap_context_is_running(wavetap_session* session, wavetap_context context,
                                           int* running) {
     return guarded([&]() -> Result<void> {
-        if (session == nullptr || running == nullptr) return null_argument("session or running");
+        WAVETAP_CHECK_OK(check_session(session));
+        if (running == nullptr) return null_argument("running");
         WAVETAP_TRY(const bool answer, session->session->running({context.handle}));
         *running = answer ? 1 : 0;
         return {};
@@ -511,7 +519,8 @@ wavetap_status wavetap_context_is_running(wavetap_session* session, wavetap_cont
 wavetap_status wavetap_context_is_pending(wavetap_session* session, wavetap_context context,
                                           int* pending) {
     return guarded([&]() -> Result<void> {
-        if (session == nullptr || pending == nullptr) return null_argument("session or pending");
+        WAVETAP_CHECK_OK(check_session(session));
+        if (pending == nullptr) return null_argument("pending");
         WAVETAP_TRY(const bool answer, session->session->pending({context.handle}));
         *pending = answer ? 1 : 0;
         return {};
@@ -520,7 +529,7 @@ wavetap_status wavetap_context_is_pending(wavetap_session* session, wavetap_cont
 
 wavetap_status wavetap_context_destroy(wavetap_session* session, wavetap_context context) {
     return guarded([&]() -> Result<void> {
-        if (session == nullptr) return null_argument("session");
+        WAVETAP_CHECK_OK(check_session(session));
         WAVETAP_CHECK_OK(session->session->destroy({context.handle}));
         wavetap::MutexLock lock(session->mutex);
         session->clients.erase(session->clients.lower_bound({context.handle, 0}),

@@ -22,6 +22,9 @@ wavetap_session* wrap_session(std::unique_ptr<Clock> clock, std::unique_ptr<Sess
 /// As given to wrap_session().
 double deadline_scale_of(wavetap_session* session);
 Session& session_of(wavetap_session* session);
+/// To be asked before anything else is done with a session. Errors: kInvalidArgument (null),
+/// kWrongState (the session of a process of which this one is a forked child).
+Result<void> check_session(const wavetap_session* session);
 /// The session could not be given its agents: from now on its contexts are configured and started with
 /// this error.
 void fail_attach(wavetap_session* session, const Error& error);

@@ -4,11 +4,17 @@
 #include "capture/fake_backend.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstring>
+#include <functional>
 #include <future>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace wavetap::capture {
@@ -293,6 +299,128 @@ TEST_F(CApiTest, NBuffersDeliverAHeaderChunkFirst) {
     EXPECT_EQ(statistics.output_slots, 3u);
     EXPECT_EQ(statistics.threads, 2u);
     EXPECT_EQ(statistics.cpu_full, 0u);
+}
+
+/// What a forked child may do with its parent's session; the number of the first call that is not
+/// refused with words, or 0.
+int use_in_child(wavetap_session* session, wavetap_context context,
+                 const wavetap_parameters& parameters) {
+    wavetap_context made{};
+    wavetap_statistics statistics{};
+    statistics.size = sizeof statistics;
+    wavetap_agent_info info{};
+    info.size = sizeof info;
+    wavetap_dispatch_handlers handlers{};
+    handlers.size = sizeof handlers;
+    std::uint32_t count = 0;
+    int flag = 0;
+    const std::function<wavetap_status()> calls[] = {
+        [&] { return wavetap_context_start(session, context); },
+        [&] { return wavetap_context_stop(session, context); },
+        [&] { return wavetap_context_stop_async(session, context, nullptr, nullptr); },
+        [&] { return wavetap_context_is_running(session, context, &flag); },
+        [&] { return wavetap_context_is_pending(session, context, &flag); },
+        [&] { return wavetap_context_create(session, &made); },
+        [&] {
+            return wavetap_context_configure(session, context, 0, &parameters, nullptr, nullptr);
+        },
+        [&] {
+            return wavetap_context_configure_dispatch(session, context, 0, &parameters, &handlers);
+        },
+        [&] { return wavetap_context_destroy(session, context); },
+        [&] { return wavetap_agent_count(session, &count); },
+        [&] { return wavetap_agent_get_info(session, 0, &info); },
+        [&] { return wavetap_get_statistics(session, 0, &statistics); },
+        [&] { return wavetap_session_set_idle_release(session, 5); },
+        [&] { return wavetap_code_object_loaded(session, 0, 1, 2, 3); },
+        [&] { return wavetap_code_object_unloaded(session, 0, 1); },
+        [&] { return wavetap_session_close(session); },
+        [&] { return wavetap_session_close(session); }, // it is still there
+    };
+    int number = 0;
+    for (const auto& call : calls) {
+        ++number;
+        if (call() != WAVETAP_STATUS_WRONG_STATE) return number;
+        if (std::strstr(wavetap_last_error(), "belongs to the process that opened it") == nullptr)
+            return 100 + number;
+    }
+    wavetap_session* own = nullptr;
+    if (wavetap_session_open(1.0, &own) != WAVETAP_STATUS_SUCCESS) return 200;
+    if (wavetap_context_create(own, &made) != WAVETAP_STATUS_SUCCESS) return 201;
+    return wavetap_session_close(own) == WAVETAP_STATUS_SUCCESS ? 0 : 202;
+}
+
+/// What the child exited with, or -1 if it did not end in time.
+int exit_code_of(pid_t child) {
+    for (int i = 0; i < 2000; ++i) {
+        int status = 0;
+        if (waitpid(child, &status, WNOHANG) == child)
+            return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+        usleep(10'000);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    return -1;
+}
+
+TEST_F(CApiTest, InAForkedChildEveryCallIsRefusedAtOnceAndTheParentGoesOn) {
+    gpu_.wptr = 10;
+    const wavetap_context context = make();
+    // Locks of the session may be held at the fork.
+    std::atomic<bool> over{false};
+    std::thread user([&] {
+        while (!over.load()) {
+            wavetap_statistics statistics{};
+            statistics.size = sizeof statistics;
+            (void)wavetap_get_statistics(session_, 0, &statistics);
+            (void)wavetap_context_start(session_, context);
+            (void)wavetap_context_stop(session_, context);
+        }
+    });
+    for (int i = 0; i < 10 && !HasFailure(); ++i) {
+        const pid_t child = fork();
+        if (child == 0) _exit(use_in_child(session_, context, parameters_));
+        EXPECT_EQ(exit_code_of(child), 0);
+    }
+    over = true;
+    user.join();
+    got_.chunks.clear();
+    ASSERT_EQ(wavetap_context_start(session_, context), WAVETAP_STATUS_SUCCESS);
+    const pid_t child = fork();
+    if (child == 0) _exit(use_in_child(session_, context, parameters_));
+    EXPECT_EQ(exit_code_of(child), 0);
+    ASSERT_EQ(wavetap_context_stop(session_, context), WAVETAP_STATUS_SUCCESS);
+    ASSERT_EQ(got_.chunks.size(), 1u);
+    EXPECT_EQ(got_.chunks[0].data_bytes, 328u);
+}
+
+// The C++ classes below: what a child destroys by itself stays with the parent's threads.
+TEST(ForkTest, ASessionIsDestroyedInAChildWithoutItsThreads) {
+    FakeGpu gpu;
+    SteadyClock clock;
+    auto session = std::make_unique<Session>();
+    AgentHub::Options options;
+    options.engine.topology = {"gfx90a", 1, 8, 14, 4};
+    session->add_agent(
+        std::make_unique<AgentHub>(std::make_unique<FakeBackend>(gpu), options, clock));
+    TraceParams params;
+    params.buffer_bytes = 1 << 20;
+    const auto context = session->create();
+    ASSERT_TRUE(context);
+    ASSERT_TRUE(session->configure(*context, 0, params, nullptr, nullptr));
+    ASSERT_TRUE(session->start(*context));
+    const pid_t child = fork();
+    if (child == 0) {
+        const auto closed = session->close();
+        const auto posted = session->hub(0).post([] {});
+        session.reset();
+        const bool refused = !closed && closed.error().code == ErrorCode::kWrongState && !posted &&
+                             posted.error().code == ErrorCode::kWrongState;
+        _exit(refused ? 0 : 1);
+    }
+    EXPECT_EQ(exit_code_of(child), 0);
+    EXPECT_TRUE(session->stop(*context));
+    EXPECT_TRUE(session->close());
 }
 
 TEST_F(CApiTest, CloseDeliversWhatRuns) {

@@ -5,6 +5,7 @@
 #include "base/caught.hpp"
 #include "base/mutex.hpp"
 #include "capture/agent_hub.hpp"
+#include "capture/process.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -58,6 +59,7 @@ struct HubCore {
           engine(std::move(backend), options.engine, clock, log, silenced) {}
 
     // Constant after construction.
+    const OwnProcess process;
     const AgentHub::Options options;
     const Clock& clock;
 

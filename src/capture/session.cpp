@@ -25,6 +25,10 @@ std::uint32_t index_of(ContextHandle context) {
 } // namespace
 
 Session::~Session() {
+    if (!process_.here()) {
+        (void)new std::list<Stopper>(std::move(stoppers_)); // their threads are the parent's
+        return;
+    }
     (void)close();
     MutexLock lock(mutex_);
     for (Agent& agent : agents_)
@@ -408,6 +412,7 @@ std::uint64_t Session::host_bytes_per_context() const {
 }
 
 Result<void> Session::close() {
+    WAVETAP_CHECK_OK(check_process());
     auto outcome = close_dispatches();
     if (!outcome && outcome.error().code == ErrorCode::kWouldDeadlock) return outcome;
     std::vector<AgentHub*> hubs;

@@ -7,6 +7,7 @@
 #include "capture/agent_hub.hpp"
 #include "capture/dispatch_mode.hpp"
 #include "capture/params.hpp"
+#include "capture/process.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -25,13 +26,17 @@ struct ContextHandle {
 
 /// The contexts of a process and the hubs of its agents. A context is a record of plain values: any
 /// number of them costs host memory only. Resource; thread safe. No lock is held while a hub is
-/// waited for or a chunk handler runs.
+/// waited for or a chunk handler runs. In a forked child the hubs have no thread: there only
+/// check_process(), close() and the destructor may be called, which touch no lock, and what threads of
+/// the parent use stays allocated.
 class Session {
   public:
     Session() = default;
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
+    /// Errors: kWrongState (a forked child of the process that made it).
+    Result<void> check_process() const { return process_.check(); }
 
     /// Adds an agent; its index counts from 0. Before the first context, or before attach().
     std::uint32_t add_agent(std::unique_ptr<AgentHub> hub);
@@ -96,7 +101,8 @@ class Session {
     /// Host memory that one context costs here, idle.
     std::uint64_t host_bytes_per_context() const;
 
-    /// Closes every hub: running traces are delivered. Errors: kTimeout, kWouldDeadlock.
+    /// Closes every hub: running traces are delivered. Errors: kTimeout, kWouldDeadlock; kWrongState
+    /// (a forked child: nothing is done).
     Result<void> close();
 
   private:
@@ -167,6 +173,7 @@ class Session {
     Result<void> close_dispatches() WAVETAP_EXCLUDES(mutex_);
     std::vector<std::uint32_t> agents_of(std::uint32_t index) const WAVETAP_REQUIRES(mutex_);
 
+    const OwnProcess process_;
     mutable Mutex mutex_;
     std::vector<Agent> agents_ WAVETAP_GUARDED_BY(mutex_);
     std::vector<Record> records_ WAVETAP_GUARDED_BY(mutex_);

@@ -18,7 +18,8 @@ namespace {
 
 using Hubs = std::vector<std::unique_ptr<capture::AgentHub>>;
 
-/// A session that waits for ROCr to load this library as a tool.
+/// A session that waits for ROCr to load this library as a tool; in a forked child it may be the
+/// parent's, which is none here.
 struct Waiting {
     Mutex mutex;
     wavetap_session* session WAVETAP_GUARDED_BY(mutex) = nullptr;
@@ -110,6 +111,10 @@ Result<void> bind(wavetap_session* session, rocr::Interception& seen,
                   const wavetap_intercept_options& options) {
     capture::Session& inner = capture::session_of(session);
     const bool attached = inner.agents() != 0;
+    if (!seen.in_own_process())
+        return Error{ErrorCode::kUnavailable,
+                     "ROCr was started before the fork, and makes no queues in this child", "",
+                     "fork first, or start another program (exec) in the child"};
     if (!seen.free())
         return Error{ErrorCode::kWrongState, "another session has the dispatches of this process",
                      "", "one session in a process can have them"};
@@ -178,7 +183,7 @@ Result<void> wait_for_runtime(wavetap_session* session, const wavetap_intercept_
         return Error{ErrorCode::kWrongState, "the session has its agents already", "", ""};
     {
         MutexLock lock(waiting().mutex);
-        if (waiting().session != nullptr)
+        if (waiting().session != nullptr && capture::check_session(waiting().session))
             return Error{ErrorCode::kWrongState, "another session waits for the dispatches", "",
                          "one session in a process can have them"};
         waiting().session = session;
@@ -204,6 +209,7 @@ void load(void* table) {
         session = std::exchange(waiting().session, nullptr);
         options = waiting().options;
     }
+    if (session != nullptr && !capture::check_session(session)) session = nullptr;
     const double scale = session != nullptr ? capture::deadline_scale_of(session) : 1.0;
     const auto seen = rocr::Interception::install(table, scale);
     if (seen) std::atexit(finalize); // HIP never shuts ROCr down
@@ -227,7 +233,7 @@ extern "C" wavetap_status wavetap_session_open_hsa(void* api_table, double deadl
 
 extern "C" wavetap_status wavetap_session_attach_hsa(wavetap_session* session, void* api_table) {
     return capture::guarded([&]() -> Result<void> {
-        if (session == nullptr) return null_session();
+        WAVETAP_CHECK_OK(capture::check_session(session));
         WAVETAP_TRY(auto hubs, make_hubs(api_table, capture::clock_of(session)));
         return capture::attach_hubs(session, std::move(hubs));
     });
@@ -236,7 +242,7 @@ extern "C" wavetap_status wavetap_session_attach_hsa(wavetap_session* session, v
 extern "C" wavetap_status wavetap_session_intercept_hsa(wavetap_session* session, void* api_table,
                                                         const wavetap_intercept_options* options) {
     return capture::guarded([&]() -> Result<void> {
-        if (session == nullptr) return null_session();
+        WAVETAP_CHECK_OK(capture::check_session(session));
         WAVETAP_TRY(const auto known, options_of(options));
         return intercept_table(session, api_table, known);
     });
@@ -245,7 +251,7 @@ extern "C" wavetap_status wavetap_session_intercept_hsa(wavetap_session* session
 extern "C" wavetap_status wavetap_session_intercept(wavetap_session* session,
                                                     const wavetap_intercept_options* options) {
     return capture::guarded([&]() -> Result<void> {
-        if (session == nullptr) return null_session();
+        WAVETAP_CHECK_OK(capture::check_session(session));
         WAVETAP_TRY(const auto known, options_of(options));
         if (auto* seen = rocr::Interception::existing()) return bind(session, *seen, known);
         return wait_for_runtime(session, known);

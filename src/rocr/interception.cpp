@@ -4,8 +4,6 @@
 
 #include "capture/correlation.hpp"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <exception>
 
@@ -130,7 +128,7 @@ class Interception::Use {
 Interception::Interception(HsaTable table, std::vector<GpuAgent> agents, CodeObjectReader reader,
                            double deadline_scale)
     : table_(std::move(table)), agents_(std::move(agents)), reader_(std::move(reader)),
-      clock_(deadline_scale), pid_(static_cast<int>(::getpid())), clients_(agents_.size()) {
+      clock_(deadline_scale), clients_(agents_.size()) {
     LeaseOwner& owner = *this;
     leaser_ = std::make_unique<Leaser>(functions(), owner, agents_.size(), clock_);
     interceptor_ = std::make_unique<QueueInterceptor>(
@@ -160,10 +158,6 @@ Result<Interception*> Interception::install(void* table, double deadline_scale) 
     ours.replace_executable_freeze(executable_freeze);
     ours.replace_executable_destroy(executable_destroy);
     return interception;
-}
-
-bool Interception::in_own_process() const {
-    return static_cast<int>(::getpid()) == pid_;
 }
 
 bool Interception::free() const {

@@ -5,6 +5,7 @@
 #include "base/clock.hpp"
 #include "base/mutex.hpp"
 #include "capture/dispatch_mode.hpp"
+#include "capture/process.hpp"
 #include "capture/session.hpp"
 #include "rocr/agents.hpp"
 #include "rocr/code_objects.hpp"
@@ -60,7 +61,7 @@ class Interception final : public capture::DispatchDriver, private LeaseOwner {
     void unbind() override;
 
     /// The process that made it, not a forked child.
-    bool in_own_process() const;
+    bool in_own_process() const { return process_.here(); }
     // What stands in the table.
     QueueInterceptor& interceptor() { return *interceptor_; }
     hsa_status_t freeze(hsa_executable_t executable, const char* options);
@@ -93,7 +94,7 @@ class Interception final : public capture::DispatchDriver, private LeaseOwner {
     const std::vector<GpuAgent> agents_;
     const CodeObjectReader reader_;
     const SteadyClock clock_;
-    const int pid_;
+    const capture::OwnProcess process_;
     RuntimeGate gate_;
     std::atomic<std::uint64_t> dispatches_{0};  ///< a counter
     std::atomic<std::uint64_t> next_object_{1}; ///< a counter

@@ -6,8 +6,6 @@
 #include "tool/dispatch_tracer.hpp"
 #include "tool/switcher.hpp"
 
-#include <unistd.h>
-
 #include <cstdlib>
 
 namespace wavetap::tool {
@@ -31,8 +29,7 @@ double deadline_scale(const ToolConfig& config) {
 Tool::Tool(rocr::HsaTable table, ToolConfig config, std::vector<rocr::GpuAgent> agents,
            rocr::CodeObjectReader reader, double scale)
     : table_(std::move(table)), config_(std::move(config)), agents_(std::move(agents)),
-      reader_(std::move(reader)), clock_(scale), pid_(static_cast<int>(::getpid())),
-      kernels_(config_.kernel, config_.kernel_exclude) {}
+      reader_(std::move(reader)), clock_(scale), kernels_(config_.kernel, config_.kernel_exclude) {}
 
 Result<std::unique_ptr<Tool>> Tool::create(rocr::HsaTable table, const std::string& config_path) {
     WAVETAP_TRY(ToolConfig config, read_config(config_path));
@@ -73,10 +70,6 @@ std::unique_ptr<Tracer> Tool::make_switcher() const {
             recorder_->error(enable.error());
     }
     return switcher;
-}
-
-bool Tool::in_own_process() const {
-    return static_cast<int>(::getpid()) == pid_;
 }
 
 hsa_status_t Tool::freeze(hsa_executable_t executable, const char* options) {

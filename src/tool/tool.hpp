@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "base/mutex.hpp"
+#include "capture/process.hpp"
 #include "rocr/code_objects.hpp"
 #include "rocr/interceptor.hpp"
 #include "tool/kernels.hpp"
@@ -32,7 +33,7 @@ class Tool {
     hsa_status_t destroy(hsa_executable_t executable);
 
     /// False in a forked child, which is not traced: its calls pass unchanged.
-    bool in_own_process() const;
+    bool in_own_process() const { return process_.here(); }
     /// Delivers what runs, writes the end of the folder. Idempotent; in a forked child nothing.
     void finalize();
 
@@ -55,7 +56,7 @@ class Tool {
     const std::vector<rocr::GpuAgent> agents_;
     const rocr::CodeObjectReader reader_;
     const SteadyClock clock_;
-    const int pid_;
+    const capture::OwnProcess process_;
     KernelTable kernels_;
     std::unique_ptr<Recorder> recorder_;
     std::unique_ptr<Tracer> tracer_;
