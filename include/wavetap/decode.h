@@ -101,7 +101,7 @@ enum {
     WAVETAP_WAVE_COMPLETE = 1,   /**< its end was seen */
     WAVETAP_WAVE_START_SEEN = 2, /**< else it ran before the trace began */
     WAVETAP_WAVE_ON_TARGET = 4,  /**< where instruction detail is recorded */
-    WAVETAP_WAVE_STITCHED = 8    /**< every instruction has its program counter */
+    WAVETAP_WAVE_STITCHED = 8    /**< every instruction has its program counter, none is a guess */
 };
 
 /** A wave, told when it ends (or when the trace does). */

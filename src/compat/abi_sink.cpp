@@ -232,7 +232,8 @@ void AbiSink::finish(const decode::Diagnostics& diagnostics, std::uint32_t count
     }
     if (diagnostics.count(Fault::kPacketsLost) != 0) say(kDataLost);
     const bool unstitched = diagnostics.count(Fault::kStitchIncomplete) != 0 ||
-                            diagnostics.count(Fault::kNoCodeObject) != 0;
+                            diagnostics.count(Fault::kNoCodeObject) != 0 ||
+                            diagnostics.count(Fault::kUnknownPc) != 0;
     if (unstitched && !said_->stitch_incomplete) {
         said_->stitch_incomplete = true;
         say(kStitchIncomplete);

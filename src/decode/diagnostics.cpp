@@ -57,9 +57,14 @@ constexpr std::array<Row, kFaultCount> kRows{{
     {Fault::kErrorPc, "error-pc", "error", "The hardware marked a program counter as invalid.",
      "Instructions behind it may be placed wrongly until the next known one."},
     {Fault::kNoCodeObject, "no-code-object", "info",
-     "Instructions ran at an address that no code object covers; they have no program counter.",
+     "Instructions ran at an address that no code object with bytes covers; they have no program "
+     "counter.",
      "Give the code object with --code and --base; an address of 0 was set before the trace "
      "began."},
+    {Fault::kUnknownPc, "unknown-program-counter", "data-loss",
+     "Where a wave was is not known: it jumped and the token that says where to is missing, or "
+     "tokens were lost.",
+     "Its instructions have no program counter up to the next one that the trace tells."},
     {Fault::kUnknownInstruction, "unknown-instruction", "error",
      "Bytes of the code object are no instruction that the disassembler knows.",
      "Program counters end there; check that the code object is the one that ran."},
@@ -69,6 +74,9 @@ constexpr std::array<Row, kFaultCount> kRows{{
     {Fault::kLinesWithoutToken, "lines-without-token", "data-loss",
      "Lines of code were stepped over to fit the tokens.",
      "The program counters behind them are a guess."},
+    {Fault::kLineMismatch, "line-mismatch", "data-loss",
+     "A token was given to a line of code of another kind: immediates came out of order.",
+     "The program counters of these instructions are a guess; count them as near, not as exact."},
     {Fault::kNearestChip, "nearest-chip", "info",
      "The disassembler lacks this chip; the nearest chip's tables were used.",
      "Instructions that only this chip has are counted as unknown."},

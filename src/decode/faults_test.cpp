@@ -26,7 +26,7 @@ using test::Stream;
 constexpr std::uint64_t kBase = 0x7F1200003000;
 constexpr std::uint32_t kScalar = 0xBE800001, kVector = 0x7E000300; // s_mov_b32, v_mov_b32
 constexpr std::uint32_t kEnd = 0xBF810000, kNothing = 0xFFFFFFFF;
-constexpr std::uint8_t kGfx90a = 0x3F, kGfx950 = 0x4F;
+constexpr std::uint8_t kGfx90a = 0x3F, kGfx950 = 0x4F, kGfx1100 = 0x41;
 
 struct Made {
     Bytes bytes;
@@ -59,6 +59,14 @@ Made gfx9_fault(Fault fault) {
         start(0);
         stream.issue();
         stream.name(sqtt::Gfx9Inst::kReserved26);
+        break;
+    case Fault::kUnknownPc: // what follows a jump without its target
+        start(0);
+        stream.issue();
+        stream.name(sqtt::Gfx9Inst::kPc);
+        stream.issue();
+        stream.name(sqtt::Gfx9Inst::kSalu);
+        end();
         break;
     case Fault::kTimeBackwards:
         EXPECT_TRUE(writer.wave_start(stream.next_clock(), {}));
@@ -117,6 +125,22 @@ Made rdna_fault(Fault fault) {
     return {stream.bytes(), {}};
 }
 
+// The immediate of the third line comes before the second one's token.
+Made mismatch() {
+    Stream stream(Generation::kGfx11);
+    sqtt::RdnaWriter& writer = stream.rdna();
+    constexpr std::uint64_t kEntry = kBase + 0x100;
+    EXPECT_TRUE(writer.reg_cs(stream.next_clock(), 0xC, kEntry >> 8 & 0xFFFFFFFF));
+    EXPECT_TRUE(writer.reg_cs(stream.next_clock(), 0xD, kEntry >> 40));
+    EXPECT_TRUE(writer.wave_start(stream.next_clock(), {}, 127));
+    EXPECT_TRUE(writer.inst(stream.next_clock(), 0, 0));
+    EXPECT_TRUE(writer.immediate(stream.next_clock(), 0));
+    EXPECT_TRUE(writer.valu(stream.next_clock(), 0));
+    EXPECT_TRUE(writer.wave_end(stream.next_clock(), {}));
+    constexpr std::uint32_t kWait = 0xBF890000, kEndOfGfx11 = 0xBFB00000;
+    return {stream.bytes(), {kScalar, kVector, kWait, kEndOfGfx11}, kGfx1100};
+}
+
 /// No default: a fault that is new needs a stream here.
 Made stream_with(Fault fault) {
     Stream stream(Generation::kGfx9);
@@ -130,6 +154,8 @@ Made stream_with(Fault fault) {
         return {stream.bytes(), {kScalar, kEnd}};
     case Fault::kLinesWithoutToken:
         return {stream.bytes(), {kScalar, kVector, kScalar, kEnd}};
+    case Fault::kLineMismatch:
+        return mismatch();
     case Fault::kNearestChip:
         return {stream.bytes(), {kScalar, kScalar, kEnd}, kGfx950};
     case Fault::kTooManyObjects:
@@ -146,6 +172,7 @@ Made stream_with(Fault fault) {
     case Fault::kTokenWithoutWave:
     case Fault::kUnknownInstructionCode:
     case Fault::kUnidentifiedIssue:
+    case Fault::kUnknownPc:
     case Fault::kQueueOverflow:
     case Fault::kResetWithoutTimestamp:
     case Fault::kTimeBackwards:
@@ -244,7 +271,7 @@ TEST_P(UnknownInstructions, AreTheSameForAnyThreadsPartsAndPieces) {
     code[0x00] = code[0x40] = code[0x80] = kScalar; // at 0x100, 0x200 and 0x300
     code[0x01] = code[0x41] = kNothing;
     const code::CodeObject object = object_of(gfx9                               ? kGfx90a
-                                              : GetParam() == Generation::kGfx11 ? 0x41
+                                              : GetParam() == Generation::kGfx11 ? kGfx1100
                                                                                  : 0x48,
                                               code);
     Stream stream(GetParam());
@@ -285,6 +312,30 @@ INSTANTIATE_TEST_SUITE_P(Generations, UnknownInstructions,
                          [](const auto& param) {
                              return std::string(sqtt::generation_name(param.param));
                          });
+
+// An object that a marker names and nobody gave has no code either: nothing "does not fit".
+TEST_P(NoCodeObject, CountsWhatRunsInObjectsWithoutBytes) {
+    const bool gfx9 = GetParam() == Generation::kGfx9;
+    Stream stream(GetParam());
+    stream.mark({.id = 5, .address = kBase});
+    stream.mark({.id = 6, .address = kBase + 0x10000});
+    stream.wave(kBase + 0x100, 2);
+    stream.wave(kBase + 0x10100, 2);
+    const code::CodeObject object =
+        object_of(gfx9 ? kGfx90a : 0x48, {kScalar, kScalar, gfx9 ? kEnd : 0xBFB00000});
+    Options options;
+    for (const std::uint64_t count : {6U, 3U}) { // with two s_endpgm, with one
+        if (count == 3) options.objects = {{&object, 0x1000, 5}};
+        const auto records = decode_blob(stream.bytes(), options);
+        ASSERT_TRUE(records);
+        const Diagnostic* const found = test::find(*records, "no-code-object");
+        ASSERT_NE(found, nullptr);
+        EXPECT_EQ(found->count, count);
+        EXPECT_EQ(found->first_time, records->waves[count == 6 ? 0 : 1].start);
+        EXPECT_EQ(records->instructions_with_pc + count, records->instructions);
+        EXPECT_EQ(test::find(*records, "stitch-incomplete"), nullptr);
+    }
+}
 
 INSTANTIATE_TEST_SUITE_P(Generations, NoCodeObject,
                          testing::Values(Generation::kGfx9, Generation::kGfx11, Generation::kGfx12,

@@ -25,29 +25,32 @@ WaveFinisher::WaveFinisher(const sqtt::Header& header, CodeMap& code, RecordSink
     }
 }
 
-// Instructions at program counters that no code object covers: no line of code was looked for.
-std::uint64_t WaveFinisher::attribute(const InstructionList& list, AnchorList& anchors) const {
-    bool uncovered = false;
-    anchors.attribute([&](std::uint64_t address) {
-        const PcRef pc = code_->attribute_late(address);
-        uncovered = uncovered || pc.object == 0;
-        return pc;
-    });
-    if (!uncovered || code_->has_code(0)) return 0;
-    std::uint64_t count = 0;
-    std::size_t from = list.size();
-    const auto count_to = [&](std::size_t end) {
-        for (std::size_t i = from; i < std::min<std::size_t>(end, list.size()); ++i)
-            count += list.is(i, Category::kTrap) ? 0 : 1;
+// What no line of code will be looked for.
+Unplaced WaveFinisher::attribute(const InstructionList& list, AnchorList& anchors) const {
+    anchors.attribute([this](std::uint64_t address) { return code_->attribute_late(address); });
+    const std::vector<PcAnchor>& all = anchors.all();
+    const auto has_code = [this](const PcAnchor& anchor) {
+        return anchor.state == PcAnchor::State::kLost ||
+               (anchor.state == PcAnchor::State::kKnown && code_->has_code(anchor.pc.object));
     };
-    for (const PcAnchor& anchor : anchors.all()) {
+    if (all.empty() || (all[0].index == 0 && std::all_of(all.begin(), all.end(), has_code)))
+        return {};
+    Unplaced out;
+    std::uint64_t placeable = 0;
+    std::uint64_t* counter = &out.no_pc; // before the first anchor
+    std::size_t from = 0;
+    const auto count_to = [&](std::size_t end) {
+        for (; from < std::min<std::size_t>(end, list.size()); ++from)
+            *counter += list.is(from, Category::kTrap) ? 0 : 1;
+    };
+    for (const PcAnchor& anchor : all) {
         if (anchor.state == PcAnchor::State::kLost) continue;
         count_to(anchor.index);
         const bool known = anchor.state == PcAnchor::State::kKnown;
-        from = known && anchor.pc.object == 0 ? anchor.index : list.size();
+        counter = has_code(anchor) ? &placeable : known ? &out.no_code : &out.no_pc;
     }
     count_to(list.size());
-    return count;
+    return out;
 }
 
 // Each line is counted once, whatever number of waves come to it.
@@ -59,14 +62,19 @@ void WaveFinisher::add_unknown(const WaveHead& head, const std::vector<PcRef>& l
 }
 
 void WaveFinisher::send(const WaveView& view, std::uint64_t placed, std::uint64_t missing,
-                        std::uint64_t uncovered, std::uint64_t offset_bytes) {
-    if (uncovered != 0)
-        diagnostics_->add(Fault::kNoCodeObject, view.head.ordinal, view.head.start, uncovered);
+                        Unplaced unplaced, std::uint32_t mismatches, std::uint64_t offset_bytes) {
+    const WaveHead& head = view.head;
+    if (unplaced.no_code != 0)
+        diagnostics_->add(Fault::kNoCodeObject, head.ordinal, head.start, unplaced.no_code);
+    if (unplaced.no_pc != 0)
+        diagnostics_->add(Fault::kUnknownPc, head.ordinal, head.start, unplaced.no_pc);
+    if (mismatches != 0)
+        diagnostics_->add(Fault::kLineMismatch, offset_bytes, head.start, mismatches);
     if (view.lines_without_token != 0)
-        diagnostics_->add(Fault::kLinesWithoutToken, offset_bytes, view.head.start,
+        diagnostics_->add(Fault::kLinesWithoutToken, offset_bytes, head.start,
                           view.lines_without_token);
     if (missing != 0)
-        diagnostics_->add(Fault::kStitchIncomplete, offset_bytes, view.head.start, missing);
+        diagnostics_->add(Fault::kStitchIncomplete, offset_bytes, head.start, missing);
     with_pc_ += placed;
     instructions_ += view.instructions.size();
     sink_->wave(view);
@@ -75,7 +83,7 @@ void WaveFinisher::send(const WaveView& view, std::uint64_t placed, std::uint64_
 void WaveFinisher::take(FinishedWave& out, const WaveHead& head, InstructionList& list,
                         AnchorList& anchors, std::vector<TimelinePiece>& timeline,
                         std::uint64_t offset_bytes) const {
-    out.uncovered = want_pcs_ && !list.empty() ? attribute(list, anchors) : 0;
+    out.unplaced = want_pcs_ && !list.empty() ? attribute(list, anchors) : Unplaced{};
     out.head = head;
     std::swap(out.list, list);
     std::swap(out.anchors, anchors);
@@ -91,12 +99,12 @@ void WaveFinisher::deliver(const WaveHead& head, InstructionList& list, AnchorLi
     }
     if (queueing_) flush();
     const bool stitched = want_pcs_ && !list.empty();
-    const std::uint64_t uncovered = stitched ? attribute(list, anchors) : 0;
+    const Unplaced unplaced = stitched ? attribute(list, anchors) : Unplaced{};
     Stitcher& stitcher = stitchers_[0];
     WaveView view{head, list, {}, {}, timeline, {}, false, 0};
     if (!stitched) {
         if (!list.empty()) view.digest = sink_->digest(view);
-        return send(view, 0, 0, 0, offset_bytes);
+        return send(view, 0, 0, {}, 0, offset_bytes);
     }
     stitcher.run(list, anchors, timeline, head.start);
     view.pcs = stitcher.pcs;
@@ -107,7 +115,8 @@ void WaveFinisher::deliver(const WaveHead& head, InstructionList& list, AnchorLi
     view.lines_without_token = stitcher.lines_without_token;
     view.digest = sink_->digest(view);
     add_unknown(head, stitcher.unknown);
-    send(view, stitcher.placed, stitcher.missing - uncovered, uncovered, offset_bytes);
+    send(view, stitcher.placed, stitcher.missing - unplaced.no_code - unplaced.no_pc, unplaced,
+         stitcher.mismatches, offset_bytes);
 }
 
 void WaveFinisher::find_pcs(Stitcher& stitcher, FinishedWave& wave) const {
@@ -116,7 +125,7 @@ void WaveFinisher::find_pcs(Stitcher& stitcher, FinishedWave& wave) const {
     wave.barrier_waits.clear();
     wave.unknown.clear();
     wave.placed = wave.missing = 0;
-    wave.lines_without_token = 0;
+    wave.lines_without_token = wave.mismatches = 0;
     wave.complete = false;
     if (!want_pcs_ || wave.list.empty()) return;
     stitcher.run(wave.list, wave.anchors, wave.timeline, wave.head.start);
@@ -125,8 +134,9 @@ void WaveFinisher::find_pcs(Stitcher& stitcher, FinishedWave& wave) const {
     std::swap(wave.barrier_waits, stitcher.barrier_waits);
     std::swap(wave.unknown, stitcher.unknown);
     wave.placed = stitcher.placed;
-    wave.missing = stitcher.missing - wave.uncovered;
+    wave.missing = stitcher.missing - wave.unplaced.no_code - wave.unplaced.no_pc;
     wave.lines_without_token = stitcher.lines_without_token;
+    wave.mismatches = stitcher.mismatches;
     wave.complete = stitcher.complete;
 }
 
@@ -142,7 +152,8 @@ void WaveFinisher::emit(WaveQueue& queue) {
         FinishedWave& wave = *queue.waves[i];
         if (!wave.present) continue;
         add_unknown(wave.head, wave.unknown);
-        send(view_of(wave), wave.placed, wave.missing, wave.uncovered, wave.offset_bytes);
+        send(view_of(wave), wave.placed, wave.missing, wave.unplaced, wave.mismatches,
+             wave.offset_bytes);
         if (wave.list.times.size() > kMaxKept || wave.timeline.capacity() > kMaxKept) wave = {};
     }
     queue.count = 0;

@@ -41,6 +41,12 @@ struct WaveContext {
     }
 };
 
+/// Instructions of a wave that have no program counter whatever the code is.
+struct Unplaced {
+    std::uint64_t no_code = 0; ///< nobody gave the bytes at their address
+    std::uint64_t no_pc = 0;   ///< where they ran is not known
+};
+
 /// A finished wave that waits for the sink.
 struct FinishedWave {
     WaveHead head;
@@ -53,8 +59,8 @@ struct FinishedWave {
     std::vector<WaveRecord::ExcludedBarrierWait> barrier_waits;
     std::vector<PcRef> unknown; ///< as Stitcher's
     std::uint64_t placed = 0, missing = 0;
-    std::uint64_t uncovered = 0; ///< instructions that no code object covers
-    std::uint32_t lines_without_token = 0;
+    Unplaced unplaced;
+    std::uint32_t lines_without_token = 0, mismatches = 0;
     bool complete = false;
     WaveDigest digest{};
     bool present = true; ///< false: a place that was kept for a wave that was not there
@@ -117,11 +123,11 @@ class WaveFinisher final : public WaveReceiver {
                 wave.digest};
     }
     void find_pcs(Stitcher& stitcher, FinishedWave& wave) const;
-    std::uint64_t attribute(const InstructionList& list, AnchorList& anchors) const;
+    Unplaced attribute(const InstructionList& list, AnchorList& anchors) const;
     void stitch_part(std::size_t part, std::size_t parts);
     void add_unknown(const WaveHead& head, const std::vector<PcRef>& lines);
-    void send(const WaveView& view, std::uint64_t placed, std::uint64_t missing,
-              std::uint64_t uncovered, std::uint64_t offset_bytes);
+    void send(const WaveView& view, std::uint64_t placed, std::uint64_t missing, Unplaced unplaced,
+              std::uint32_t mismatches, std::uint64_t offset_bytes);
 
     CodeMap* code_;
     RecordSink* sink_;

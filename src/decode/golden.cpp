@@ -53,7 +53,10 @@ Json wave_json(const WaveRecord& wave, bool gfx9) {
     Json& instructions = out["instructions"] = Json::array();
     for (const InstructionRecord& instruction : wave.instructions)
         instructions.push_back(instruction_json(instruction));
-    out["stitched"] = wave.stitched;
+    out["stitched"] =
+        std::all_of(wave.instructions.begin(), wave.instructions.end(), [](const auto& i) {
+            return i.pc.absolute != 0 || i.category == Category::kTrap;
+        });
     Json& timeline = out["timeline"] = Json::array();
     for (const auto& [state, clocks] : wave.timeline)
         timeline.push_back(Json::array({wave_state_name(state), clocks}));

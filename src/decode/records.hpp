@@ -67,7 +67,8 @@ struct WaveRecord {
         std::uint64_t pc = 0;
     };
     std::vector<ExcludedBarrierWait> excluded_barrier_waits; ///< gfx12
-    /// Every instruction has a program counter, and no line of code was stepped over to get there.
+    /// Every instruction has a program counter and none is a guess: no line of code was stepped over,
+    /// and no token was given to a line of another kind.
     bool stitched = false;
     std::uint32_t lines_without_token = 0; ///< lines of code that stitching had to step over
     std::uint8_t contexts = 0;             ///< context saves and restores

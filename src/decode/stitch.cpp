@@ -67,12 +67,11 @@ void Stitcher::place(std::size_t i, PcRef pc) {
 }
 
 // What was placed since tokens were lost did not fit to its end: it may be wrong.
-void Stitcher::forget(Cursor& cursor, std::size_t i, std::uint32_t stepped) {
+void Stitcher::forget(Cursor& cursor, std::size_t i) {
     for (std::size_t j = cursor.strict_from; j <= i && j < has_pc.size(); ++j) {
         placed -= has_pc[j];
         has_pc[j] = 0;
     }
-    lines_without_token = stepped;
     cursor.strict = false;
 }
 
@@ -119,14 +118,17 @@ Stitcher::Step Stitcher::step(InstructionList& list, Cursor& cursor, const CodeL
             list.durations[i] = std::max(list.durations[i], list.stalls[i] + 2);
         return Step::kPlaced;
     }
+    if (cursor.strict) return Step::kGiveUp;
     if (!cursor.gfx9 && list.is(i, Category::kImmed) &&
         (kMemoryOrValu & bit(line.line_class)) != 0) {
         place(i, cursor.pc);
+        ++mismatches;
         ++cursor.debt;
         return Step::kPlaced;
     }
     if (line.has(CodeLine::kWaitcnt) && cursor.debt > 0) {
         place(i, cursor.pc);
+        ++mismatches;
         --cursor.debt;
         return Step::kPlaced;
     }
@@ -223,6 +225,7 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
     barrier_waits.clear();
     unknown.clear();
     lines_without_token = 0;
+    mismatches = 0;
     placed = 0;
     missing = 0;
     const std::span<const PcAnchor> all(anchors.all());
@@ -256,7 +259,6 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
             ++traps;
             continue;
         }
-        const std::uint32_t stepped = lines_without_token;
         while (on_code) {
             const CodeLine line = code_.line(cursor.pc);
             if (!line.valid()) {
@@ -267,7 +269,7 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
             const Step result = skips_barrier_wait(list, cursor, line, i)
                                     ? Step::kNextLine
                                     : step(list, cursor, line, i);
-            if (result == Step::kGiveUp || (cursor.strict && lines_without_token != stepped)) {
+            if (result == Step::kGiveUp) {
                 on_code = false;
                 break;
             }
@@ -281,10 +283,10 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
             }
             if (++cursor.misses > kMaxLinesWithoutToken) on_code = false;
         }
-        if (!on_code && cursor.strict) forget(cursor, i, stepped);
+        if (!on_code && cursor.strict) forget(cursor, i);
     }
-    complete = placed + traps == count;
-    if (!complete && !all.empty()) missing = count - placed - traps;
+    complete = placed + traps == count && lines_without_token == 0 && mismatches == 0;
+    if (!all.empty()) missing = count - placed - traps;
     if (insert_barrier_waits && !barrier_waits.empty()) insert_waits(list, timeline, wave_start);
 }
 

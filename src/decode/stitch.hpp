@@ -30,8 +30,9 @@ class Stitcher {
     std::vector<PcRef> pcs;
     std::vector<std::uint8_t> has_pc;
     std::vector<WaveRecord::ExcludedBarrierWait> barrier_waits;
-    bool complete = false; ///< every instruction has a program counter
+    bool complete = false; ///< every instruction has a program counter, and none is a guess
     std::uint32_t lines_without_token = 0;
+    std::uint32_t mismatches = 0; ///< instructions placed on a line of another kind
     std::uint64_t placed = 0;
     std::uint64_t missing = 0;  ///< instructions without one, in a wave that has anchors
     std::vector<PcRef> unknown; ///< lines where the wave came to bytes that are no instruction
@@ -44,7 +45,7 @@ class Stitcher {
     enum class Step : std::uint8_t { kPlaced, kNextLine, kGiveUp };
     Step step(InstructionList& list, Cursor& cursor, const CodeLine& line, std::size_t& i);
     void place(std::size_t i, PcRef pc);
-    void forget(Cursor& cursor, std::size_t i, std::uint32_t stepped);
+    void forget(Cursor& cursor, std::size_t i);
     bool take_barrier(const InstructionList& list, Cursor& cursor, const CodeLine& line,
                       std::size_t& i);
     void stretch_matrix(InstructionList& list, std::size_t i);
