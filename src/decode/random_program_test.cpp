@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -31,6 +32,7 @@ enum class Kind : std::uint8_t {
     kWait,
     kBranch,
     kNoToken,
+    kSetPc, ///< where to is a matter of registers
     kEnd,
 };
 
@@ -44,7 +46,7 @@ using Program = std::vector<Line>;
 Program make_program(Random& random) {
     Program program(20 + random.below(60));
     for (std::size_t i = 0; i + 1 < program.size(); ++i) {
-        program[i].kind = static_cast<Kind>(random.below(8));
+        program[i].kind = static_cast<Kind>(random.below(9));
         if (program[i].kind != Kind::kBranch) continue;
         const std::size_t target = random.below(program.size());
         program[i].distance = static_cast<std::int32_t>(target) - static_cast<std::int32_t>(i) - 1;
@@ -71,6 +73,8 @@ std::string text_of(const Line& line) {
         return "s_cbranch_scc0 " + std::to_string(static_cast<std::uint16_t>(line.distance));
     case Kind::kNoToken:
         return "s_delay_alu instid0(VALU_DEP_1)";
+    case Kind::kSetPc:
+        return "s_setpc_b64 s[0:1]";
     case Kind::kEnd:
         break;
     }
@@ -131,6 +135,7 @@ Wave run(const Program& program, std::uint64_t entry, std::uint8_t slot, std::ui
         return w.wave_start(clock, {.sa = 0, .wgp = 0, .simd = 0, .slot = slot}, 127);
     });
     std::size_t line = 0;
+    std::uint64_t told = 0; // clock of the last program counter
     for (unsigned count = 0; program[line].kind != Kind::kEnd; ++count) {
         const Line now = program[line];
         const std::uint64_t pc = entry + line * 4;
@@ -172,6 +177,14 @@ Wave run(const Program& program, std::uint64_t entry, std::uint8_t slot, std::ui
             inst(taken ? 3 : 4, taken ? Category::kJump : Category::kNext);
             if (taken)
                 line = static_cast<std::size_t>(static_cast<std::int64_t>(line) + now.distance);
+            break;
+        }
+        case Kind::kSetPc: {
+            inst(5, Category::kSalu);
+            if (count < 200) line = random.below(program.size());
+            const std::uint64_t to = entry + line * 4;
+            told = std::max(told, clock) + 1 + random.below(30);
+            schedule.at(told, [=](sqtt::RdnaWriter& w) { return w.new_pc(told, slot, to); });
             break;
         }
         default:
