@@ -42,6 +42,25 @@ class RealTest(support.WavetapTest):
         return name
 
 
+class Golden(RealTest):
+    # What the golden files' maker knew from elsewhere, or counted in a way of its own.
+    OTHER = {'blob', 'stitch', 'tokens_starting_at_least_8_bytes_before_end', 'unmapped_inst_codes',
+             'first_payload_time'}
+
+    def test_the_command_prints_what_the_golden_files_say(self):
+        for arch in ARCHES:
+            launch = DATA / arch / 'gemm_0'
+            base = json.loads((launch / 'meta.json').read_text())['load_base']
+            result = self.call('decode', str(launch / 'se0.att'), '--golden', '--code',
+                               str(launch / 'code.elf'), '--base', base)
+            self.check(result, 0)
+            got = json.loads(result.stdout)
+            want = json.loads((launch / 'se0.golden.json').read_text())
+            self.assertGreater(sum(len(w.get('instructions', [])) for w in want['waves']), 100)
+            for key in want.keys() - self.OTHER:
+                self.assertEqual(got.get(key), want[key], f'{arch} {key}')
+
+
 class Foreign(RealTest):
     def test_rocprofv3_folder_reads_like_the_file(self):
         for arch in ARCHES:
