@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "decode/wave_for_test.hpp"
 
-// Traps, and contexts that are saved and restored (format notes, 8.3).
+// Traps, contexts that are saved and restored, and the samples of counters (format notes, 8.3, 8.4).
 
 namespace wavetap::decode {
 namespace {
@@ -104,6 +104,42 @@ TEST(Gfx9Traps, BehindAJumpMoveItsProgramCounterUp) {
     EXPECT_EQ(seen.pcs, "SALU@1000 SALU@1004 TRAP@? VALU@2000 MSG@2004");
     EXPECT_TRUE(seen.stitched);
     EXPECT_EQ(seen.faults, Faults{});
+}
+
+// Counters that stay at zero send nothing: one zero behind the last sample of each CU and bank tells
+// where a row of samples ends.
+TEST(Counters, EndEachRowOfSamplesWithAZero) {
+    constexpr std::uint32_t kMagic = 0x434F5200, kInterval = 1000;
+    using test::kUserData2;
+    test::VectorSink sink;
+    const std::uint64_t header = sqtt::Gfx9Header{}.encode();
+    sink.data.resize(8);
+    std::memcpy(sink.data.data(), &header, 8);
+    sqtt::Gfx9Writer writer(sink);
+    std::uint64_t clock = 4000;
+    ASSERT_TRUE(writer.reg_write(clock, kUserData2, kMagic));
+    ASSERT_TRUE(writer.reg_write(clock, kUserData2, 6 | 1 << 8 | kInterval << 12));
+    const auto sample = [&](std::uint64_t at, unsigned cu, unsigned bank, std::uint16_t value) {
+        EXPECT_TRUE(writer.perf(at + 4 * cu, static_cast<std::uint8_t>(cu),
+                                static_cast<std::uint8_t>(bank), {value, 0, 0, 0}));
+    };
+    sample(10000, 0, 0, 1);
+    sample(10000, 0, 1, 2);
+    sample(10000, 3, 0, 3);
+    sample(11000, 3, 0, 4); // on time
+    sample(15000, 0, 0, 5); // late: there was a zero
+    sample(15000, 0, 1, 6);
+    const auto records = decode_blob(sink.data, {});
+    ASSERT_TRUE(records);
+    std::string got;
+    ASSERT_FALSE(records->perf.empty());
+    const std::uint64_t first = records->perf[0].time;
+    for (const PerfRecord& record : records->perf)
+        got += std::to_string(10000 + record.time - first) + ":" + std::to_string(record.cu) + "." +
+               std::to_string(record.bank) + "=" + std::to_string(record.counters[0]) + " ";
+    EXPECT_EQ(got, "10000:0.0=1 10000:0.1=2 10000:3.0=3 11000:3.0=4 "
+                   "11000:0.0=0 15000:0.0=5 11000:0.1=0 15000:0.1=6 "
+                   "16000:0.0=0 16000:0.1=0 12000:3.0=0 ");
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -23,6 +24,7 @@ class Gfx9Engine final : public PartEngine<sqtt::Generation::kGfx9, Gfx9Engine, 
 
   public:
     static constexpr std::uint64_t kUnit = Walk::kUnit;
+    static constexpr unsigned kMaxBanks = 4;
     /// How far behind a reset of the clock its timestamp is looked for; real ones come within four
     /// tokens.
     static constexpr std::size_t kTimestampBytes = 64 * 1024;
@@ -46,6 +48,7 @@ class Gfx9Engine final : public PartEngine<sqtt::Generation::kGfx9, Gfx9Engine, 
     }
     void finish_waves(StreamPoint end) {
         waves_.finish(end);
+        end_samples();
         totals_.instruction_tokens = totals_.tokens[static_cast<std::size_t>(TokenType::kInst)];
         totals_.tokens_without_wave = context_.tokens_without_wave;
         totals_.issue_phase = waves_.issue_phase();
@@ -87,6 +90,8 @@ class Gfx9Engine final : public PartEngine<sqtt::Generation::kGfx9, Gfx9Engine, 
     void reg(const Token& token, StreamPoint at);
     template <TokenType kToken, class To> void reg_cs(const Token& token, StreamPoint at, To& to);
     void perf(const Token& token, StreamPoint at);
+    void add_zero(const PerfRecord& last, std::uint64_t interval);
+    void end_samples();
     void take_over();
 
     WaveContext context_;
@@ -94,7 +99,7 @@ class Gfx9Engine final : public PartEngine<sqtt::Generation::kGfx9, Gfx9Engine, 
     Gfx9Lanes<Occupancy, Gfx9Waves> lanes_;
     std::int64_t clock_base_ = 0; ///< of the absolute counter; negative if it was just reset
     std::uint64_t claimed_ = ~std::uint64_t{0}; ///< the timestamp that a reset has used
-    std::uint64_t last_perf_ = 0;
+    std::map<unsigned, PerfRecord> last_perf_;  ///< of each CU and bank
 
     std::unique_ptr<Pipeline> pipeline_;
     Gfx9RunUp run_up_;                         ///< of the part that is prepared next
@@ -207,15 +212,28 @@ void Gfx9Engine::perf(const Token& token, StreamPoint at) {
     record.counters[2] = static_cast<std::uint16_t>(get<kToken, FieldId::kCounter2>(token));
     record.counters[3] = static_cast<std::uint16_t>(get<kToken, FieldId::kCounter3>(token));
     const std::uint64_t interval = registers_.perf_interval();
-    if (interval != 0 && last_perf_ != 0 && record.time > last_perf_ + interval) {
-        PerfRecord zero;
-        zero.time = last_perf_ + interval;
-        zero.cu = record.cu;
-        zero.bank = record.bank;
-        sink_.perf(zero);
-    }
-    last_perf_ = record.time;
+    const unsigned row = record.cu * kMaxBanks + record.bank;
+    const auto [last, first] = last_perf_.try_emplace(row, record);
+    if (interval != 0 && !first && record.time > last->second.time + interval)
+        add_zero(last->second, interval);
+    last->second = record;
     sink_.perf(record);
+}
+
+// Counters that stay at zero send nothing.
+void Gfx9Engine::add_zero(const PerfRecord& last, std::uint64_t interval) {
+    PerfRecord zero;
+    zero.time = last.time + interval;
+    zero.cu = last.cu;
+    zero.bank = last.bank;
+    sink_.perf(zero);
+}
+
+void Gfx9Engine::end_samples() {
+    const std::uint64_t interval = registers_.perf_interval();
+    if (interval == 0) return;
+    for (const auto& [row, last] : last_perf_)
+        add_zero(last, interval);
 }
 
 template <class To> void Gfx9Engine::rest(const Token& token, StreamPoint at, To& to) {
