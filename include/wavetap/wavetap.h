@@ -503,6 +503,54 @@ typedef struct wavetap_statistics {
 WAVETAP_API wavetap_status wavetap_get_statistics(wavetap_session* session, uint32_t agent,
                                                   wavetap_statistics* statistics);
 
+/**
+ * A *completion gate*, for a tool that has a packet interceptor of its own and uses device mode: it
+ * holds a queue behind a kernel until the tool has acted on the kernel's end, for example has stopped
+ * one context and chosen the next. Without it that is a race which a fast GPU wins: the program learns
+ * of the end, and launches the next kernel, before ROCr has told anybody else. (Dispatch mode needs
+ * none.)
+ */
+typedef struct wavetap_gate wavetap_gate;
+
+#define WAVETAP_GATE_PACKETS 3 /**< most packets of one wavetap_gate_packets() */
+
+/**
+ * The queue has come to the packets of wavetap_gate_packets(): all before them has ended. Called once,
+ * on ROCr's handler thread, with no lock of wavetap, ROCr or HIP held; when it has returned the queue goes
+ * on. wavetap_context_start() and stop of device mode may be called in it. Must return; must not throw
+ * (an exception is swallowed).
+ */
+typedef void (*wavetap_gate_handler)(void* user);
+
+/**
+ * Opens a gate for all queues of the process. \p api_table and \p deadline_scale as for
+ * wavetap_session_open_hsa(); no session is needed. Errors: INVALID_ARGUMENT, UNSUPPORTED (table
+ * version), LIMIT.
+ */
+WAVETAP_API wavetap_status wavetap_gate_open_hsa(void* api_table, double deadline_scale,
+                                                 wavetap_gate** gate);
+/**
+ * Fills \p packets (room for WAVETAP_GATE_PACKETS AQL packets of 64 bytes) with barrier packets and
+ * \p count with their number, 2 or 3. The interceptor writes them behind the kernels whose end it waits
+ * for, in this order, into the same queue, which must have room for them. To let the *program* wait for
+ * the handler, too, take the completion signal (its handle) out of the last dispatch packet and pass it
+ * as \p completion_signal: the third packet completes it, at the barrier's time. 0: leave it where it
+ * is; the program may then run ahead of the handler, the queue may not. May be called anywhere; waits for
+ * nobody. Errors: INVALID_ARGUMENT (null), LIMIT, UNAVAILABLE (the runtime); then the handler is not
+ * called.
+ */
+WAVETAP_API wavetap_status wavetap_gate_packets(wavetap_gate* gate, wavetap_gate_handler handler,
+                                                void* user, uint64_t completion_signal,
+                                                void* packets, uint32_t* count);
+/**
+ * Lets every queue go on that waits at the gate, calls no handler any more and waits for one that is
+ * inside; while ROCr is alive (see wavetap_session_close()). Of packets that have not run the signals (three
+ * for each call) stay allocated, so close it after the queues have come to rest. No other thread may use the
+ * gate any more. Errors: WOULD_DEADLOCK (from a handler; the gate stays), TIMEOUT (10 s: a handler does
+ * not return; the gate is gone, what that handler uses stays).
+ */
+WAVETAP_API wavetap_status wavetap_gate_close(wavetap_gate* gate);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

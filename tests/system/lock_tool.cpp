@@ -26,9 +26,15 @@ Table* g_amd = nullptr;
 std::atomic<void (*)()> g_callback{nullptr};
 
 using Writer = void (*)(const void*, std::uint64_t);
+using Interceptor = void (*)(const void*, std::uint64_t, Writer);
+std::atomic<Interceptor> g_interceptor{nullptr};
+
 void on_packets(const void* packets, std::uint64_t count, std::uint64_t, void*, Writer writer) {
     if (auto* callback = g_callback.exchange(nullptr)) callback();
-    writer(packets, count);
+    if (const Interceptor interceptor = g_interceptor.load())
+        interceptor(packets, count, writer);
+    else
+        writer(packets, count);
 }
 
 hsa_status_t queue_create(hsa_agent_t agent, std::uint32_t size, hsa_queue_type32_t type,
@@ -51,6 +57,10 @@ extern "C" {
 /// The next packets of any queue call `callback` once, in the place of a dispatch callback.
 __attribute__((visibility("default"))) void lock_tool_arm(void (*callback)()) {
     g_callback = callback;
+}
+/// From now on `interceptor` gets the packets of every queue and writes what is to become of them.
+__attribute__((visibility("default"))) void lock_tool_intercept(Interceptor interceptor) {
+    g_interceptor = interceptor;
 }
 
 __attribute__((visibility("default"))) bool OnLoad(void* table, std::uint64_t, std::uint64_t,
