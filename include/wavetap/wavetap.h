@@ -536,8 +536,8 @@ WAVETAP_API wavetap_status wavetap_gate_open_hsa(void* api_table, double deadlin
  * the handler, too, take the completion signal (its handle) out of the last dispatch packet and pass it
  * as \p completion_signal: the third packet completes it, at the barrier's time. 0: leave it where it
  * is; the program may then run ahead of the handler, the queue may not. May be called anywhere; waits for
- * nobody. Errors: INVALID_ARGUMENT (null), LIMIT, UNAVAILABLE (the runtime); then the handler is not
- * called.
+ * nobody. Errors: INVALID_ARGUMENT (null), LIMIT, UNAVAILABLE (the runtime), WRONG_STATE (a forked
+ * child); then the handler is not called.
  */
 WAVETAP_API wavetap_status wavetap_gate_packets(wavetap_gate* gate, wavetap_gate_handler handler,
                                                 void* user, uint64_t completion_signal,
@@ -547,7 +547,7 @@ WAVETAP_API wavetap_status wavetap_gate_packets(wavetap_gate* gate, wavetap_gate
  * inside; while ROCr is alive (see wavetap_session_close()). Of packets that have not run the signals (three
  * for each call) stay allocated, so close it after the queues have come to rest. No other thread may use the
  * gate any more. Errors: WOULD_DEADLOCK (from a handler; the gate stays), TIMEOUT (10 s: a handler does
- * not return; the gate is gone, what that handler uses stays).
+ * not return; the gate is gone, what that handler uses stays), WRONG_STATE (a forked child; the same).
  */
 WAVETAP_API wavetap_status wavetap_gate_close(wavetap_gate* gate);
 

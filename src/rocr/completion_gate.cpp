@@ -14,6 +14,11 @@ constexpr auto kCloseLimit = std::chrono::seconds(10);
 /// Open passes that are looked at before another one is made.
 constexpr int kMostLooks = 16;
 
+Error in_child() {
+    return {ErrorCode::kWrongState, "this gate belongs to the process that opened it",
+            "forked child", ""};
+}
+
 } // namespace
 
 Result<CompletionGate::Pass*> CompletionGate::make() {
@@ -55,6 +60,7 @@ void CompletionGate::put_back(Pass& pass) {
 
 Result<std::size_t> CompletionGate::packets(Handler handler, void* user, hsa_signal_t completion,
                                             Packet* out) {
+    if (!process_.here()) return in_child();
     Pass* pass = nullptr;
     {
         MutexLock lock(mutex_);
@@ -113,6 +119,10 @@ bool CompletionGate::on_done(hsa_signal_value_t, void* data) {
 
 Result<void> CompletionGate::close(std::unique_ptr<CompletionGate>& gate) {
     CompletionGate& self = *gate;
+    if (!self.process_.here()) {
+        (void)gate.release(); // its lock may be held, by a thread of the parent's
+        return in_child();
+    }
     {
         MutexLock lock(self.mutex_);
         if (self.inside_ == std::this_thread::get_id())

@@ -5,6 +5,7 @@
 #include "base/clock.hpp"
 #include "base/mutex.hpp"
 #include "base/result.hpp"
+#include "capture/process.hpp"
 #include "rocr/hsa_table.hpp"
 #include "rocr/interceptor.hpp"
 
@@ -20,8 +21,8 @@ namespace wavetap::rocr {
 /// them, of which the second one waits until a handler, called for the first one, has returned. A
 /// third one completes the application's signal then.
 ///
-/// Three signals for each pair of barriers that is on its way; they are used again. Resource; thread
-/// safe.
+/// Three signals for each pair of barriers that is on its way; they are used again. In a forked child
+/// every call returns kWrongState. Resource; thread safe.
 class CompletionGate {
   public:
     using Handler = void (*)(void* user);
@@ -61,6 +62,7 @@ class CompletionGate {
 
     const HsaFunctions hsa_;
     const SteadyClock clock_;
+    const capture::OwnProcess process_;
     Mutex mutex_;
     CondVar changed_;
     std::vector<std::unique_ptr<Pass>> passes_ WAVETAP_GUARDED_BY(mutex_);

@@ -3,6 +3,8 @@
 #include "rocr/completion_gate.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -236,6 +238,23 @@ TEST_F(CompletionGateTest, CloseInAHandlerIsRefusedAndOneThatDoesNotReturnIsLeft
     stuck.leave = true;
     runtime.join();
     delete left;
+}
+
+TEST_F(CompletionGateTest, AForkedChildIsRefused) {
+    auto gate = std::make_unique<CompletionGate>(signals_only(), 1.0);
+    const pid_t child = fork();
+    if (child == 0) {
+        Packet out[CompletionGate::kMostPackets];
+        const auto filled = gate->packets(count, nullptr, {}, out);
+        const auto closed = CompletionGate::close(gate);
+        const bool refused = !filled && filled.error().code == ErrorCode::kWrongState && !closed &&
+                             closed.error().code == ErrorCode::kWrongState;
+        _exit(refused && gate == nullptr ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(CompletionGate::close(gate));
 }
 
 } // namespace
