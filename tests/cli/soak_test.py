@@ -6,8 +6,10 @@ usage: soak_test.py WAVETAP quick|long"""
 import glob
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import support
 
@@ -299,6 +301,60 @@ class Sweep(SoakTest):
         self.assertIn(': 10/110 CUs with instruction detail', text)
 
 
+class Killed(SoakTest):
+    """The program is killed while a trace with several buffers is on its way."""
+
+    def chunks(self):
+        """Those of the manifest's whole lines, and the process."""
+        for name in glob.glob(self.path('trace/proc-*/manifest.jsonl')):
+            with open(name, encoding='utf-8') as file:
+                lines = [json.loads(line) for line in file.read().split('\n')[:-1]]
+            return [line for line in lines if line['type'] == 'chunk'], int(name.split('proc-')[1].split('/')[0])
+        return [], 0
+
+    def record_and_kill(self, count):
+        """Killed once `count` chunks of an endless run are there."""
+        program = os.path.join(os.path.dirname(self.wavetap), 'wavetap-soak-program')
+        with subprocess.Popen(
+                [self.wavetap, 'record', '--gpu', 'soft:gfx90a', '--mode', 'device', '--buffers', '3', '--buffer',
+                 '1MiB', '--window', '1000', '--truth', '-o', 'trace', '--', program, '1', '1000', '1', '1', '2000'],
+                cwd=self.folder, env=self.environment(), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                text=True) as record:
+            limit = time.monotonic() + support.LIMIT_SECONDS
+            while len(self.chunks()[0]) < count and record.poll() is None and time.monotonic() < limit:
+                time.sleep(0.005)
+            self.assertIsNone(record.poll(), 'it ended by itself')
+            self.assertGreaterEqual(len(self.chunks()[0]), count)
+            os.kill(self.chunks()[1], signal.SIGKILL)
+            _, errors = record.communicate(timeout=support.LIMIT_SECONDS)
+            self.assertEqual(record.returncode, 128 + signal.SIGKILL, errors)
+            self.assertIn('1 process ended without closing its trace', errors)
+
+    def check_readable(self):
+        chunks, process = self.chunks()
+        self.assertFalse(any(chunk['end'] for chunk in chunks))
+        result = self.call('verify', 'trace')
+        self.check(result, 0)
+        self.assertIn(f'note: process {process}: the manifest has no last line; the process was killed', result.stdout)
+        self.assertRegex(result.stdout, r'waves +expected [1-9]\d*, matched [1-9]\d*, missing 0, extra 0, differing 0')
+        result = self.call('health', 'trace')
+        self.assertRegex(result.stdout, r'\n +0 +0 +1 +1 .* killed\n')
+        self.assertIn('The program ended before this run was stopped; its last bytes are', result.stdout)
+        self.check(self.call('report', 'trace'), 0)
+        (engine,) = [blob for line in self.call('decode', 'trace', '--json').stdout.splitlines()
+                     for blob in [json.loads(line)] if blob['type'] == 'blob']
+        return engine
+
+    def test_between_chunks(self):
+        self.record_and_kill(3)
+        first = self.check_readable()
+        # A chunk that was being written has no line yet.
+        process = self.chunks()[1]
+        with open(self.path(f'trace/proc-{process}/runs/0/se0.99.att'), 'wb') as file:
+            file.write(b'x' * 1000)
+        self.assertEqual(self.check_readable(), first)
+
+
 class Long(SoakTest):
     LARGE = ('--buffer', '1GiB,512MiB', '--app-queues', '100')
     LIMITS = {'WAVETAP_SOFTGPU_HBM': '64GiB', 'WAVETAP_SOFTGPU_QUEUES': '128'}
@@ -362,6 +418,6 @@ class Long(SoakTest):
 
 
 if __name__ == '__main__':
-    for name in ['Long'] if SIZE == 'quick' else ['Quick', 'Sweep']:
+    for name in ['Long'] if SIZE == 'quick' else ['Quick', 'Sweep', 'Killed']:
         del globals()[name]
     support.main()

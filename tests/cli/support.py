@@ -43,11 +43,13 @@ class WavetapTest(unittest.TestCase):
         os.chmod(path, mode)
         return path
 
+    def environment(self, more=None):
+        kept = {k: v for k, v in os.environ.items()
+                if not k.startswith('WAVETAP_') and k not in ('LD_PRELOAD', 'HSA_TOOLS_LIB')}
+        return {**kept, **(more or {})}
+
     def call(self, *arguments, binary=None, env=None):
-        full_env = {k: v for k, v in os.environ.items()
-                    if not k.startswith('WAVETAP_') and k not in ('LD_PRELOAD', 'HSA_TOOLS_LIB')}
-        full_env.update(env or {})
-        result = subprocess.run([binary or self.wavetap, *arguments], cwd=self.folder, env=full_env,
+        result = subprocess.run([binary or self.wavetap, *arguments], cwd=self.folder, env=self.environment(env),
                                 stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                 errors='replace', timeout=LIMIT_SECONDS)
         carried = arguments and arguments[0] in ('run', 'record') and 'soft:' in ' '.join(arguments)
