@@ -21,8 +21,8 @@ struct GpuAgent {
     std::uint32_t queue_min_packets = 64, queue_max_packets = 65536;
 };
 
-/// All GPU agents in the runtime's order. Errors: kUnavailable (an HSA call failed), kNotFound (an
-/// agent without the pools that we need).
+/// All GPU agents in the runtime's order. Errors: kUnavailable, kLimit (an HSA call failed, whichever:
+/// nothing is assumed), kNotFound (an agent without the pools that we need).
 Result<std::vector<GpuAgent>> find_gpu_agents(const HsaFunctions& hsa);
 /// The place of `agent` in the list; -1 = none.
 int index_of(const std::vector<GpuAgent>& agents, hsa_agent_t agent);

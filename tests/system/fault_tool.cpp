@@ -54,7 +54,8 @@ template <class Function> Function* amd(std::size_t index) {
 }
 
 enum : std::size_t { kQueueCreate = 7, kQueueDestroy = 9, kSignalCreate = 37, kSignalDestroy = 38 };
-enum : std::size_t { kSignalStore = 42 };
+enum : std::size_t { kSignalStore = 42, kIterateAgents = 5, kAgentInfo = 6 };
+enum : std::size_t { kPoolInfo = 11, kIteratePools = 12 };
 enum : std::size_t { kAsyncHandler = 7, kAllocate = 13, kFree = 14, kCopy = 15, kAllowAccess = 17 };
 enum : std::size_t { kInterceptCreate = 35, kInterceptRegister = 36 };
 
@@ -184,6 +185,24 @@ hsa_status_t allow_access(std::uint32_t count_of_agents, const hsa_agent_t* agen
     return amd<decltype(hsa_amd_agents_allow_access)>(kAllowAccess)(count_of_agents, agents, flags,
                                                                     memory);
 }
+hsa_status_t iterate_agents(hsa_status_t (*callback)(hsa_agent_t, void*), void* data) {
+    if (fails(kFaultIterateAgents)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    return core<decltype(hsa_iterate_agents)>(kIterateAgents)(callback, data);
+}
+hsa_status_t agent_info(hsa_agent_t agent, hsa_agent_info_t attribute, void* value) {
+    if (fails(kFaultAgentInfo)) return HSA_STATUS_ERROR;
+    return core<decltype(hsa_agent_get_info)>(kAgentInfo)(agent, attribute, value);
+}
+hsa_status_t iterate_pools(hsa_agent_t agent,
+                           hsa_status_t (*callback)(hsa_amd_memory_pool_t, void*), void* data) {
+    if (fails(kFaultIteratePools)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    return amd<decltype(hsa_amd_agent_iterate_memory_pools)>(kIteratePools)(agent, callback, data);
+}
+hsa_status_t pool_info(hsa_amd_memory_pool_t pool, hsa_amd_memory_pool_info_t attribute,
+                       void* value) {
+    if (fails(kFaultPoolInfo)) return HSA_STATUS_ERROR;
+    return amd<decltype(hsa_amd_memory_pool_get_info)>(kPoolInfo)(pool, attribute, value);
+}
 
 template <class Function> void* entry(Function* function) {
     return reinterpret_cast<void*>(function);
@@ -241,6 +260,10 @@ __attribute__((visibility("default"))) bool OnLoad(void* table, std::uint64_t ve
     g_own_core.functions[kSignalCreate] = entry(signal_create);
     g_own_core.functions[kSignalDestroy] = entry(signal_destroy);
     g_own_core.functions[kSignalStore] = entry(signal_store);
+    g_own_core.functions[kIterateAgents] = entry(iterate_agents);
+    g_own_core.functions[kAgentInfo] = entry(agent_info);
+    g_own_amd.functions[kPoolInfo] = entry(pool_info);
+    g_own_amd.functions[kIteratePools] = entry(iterate_pools);
     g_own_amd.functions[kInterceptCreate] = entry(intercept_create);
     g_own_amd.functions[kInterceptRegister] = entry(intercept_register);
     g_own_amd.functions[kAsyncHandler] = entry(async_handler);

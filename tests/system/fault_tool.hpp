@@ -16,5 +16,10 @@ enum FaultKind {
     kFaultInterceptCreate = kFaultSessionKinds,
     kFaultInterceptRegister,
     kFaultAsyncHandler,
+    kFaultDiscovery, ///< those from here on find agents and pools
+    kFaultIterateAgents = kFaultDiscovery,
+    kFaultAgentInfo,
+    kFaultIteratePools,
+    kFaultPoolInfo,
     kFaultKinds
 };
