@@ -9,6 +9,7 @@
 
 static wavetap_session* session;
 static wavetap_gate* gate;
+static void* api_table;
 
 __attribute__((visibility("default"))) wavetap_session* warm_session(void) {
     return session;
@@ -16,12 +17,17 @@ __attribute__((visibility("default"))) wavetap_session* warm_session(void) {
 __attribute__((visibility("default"))) wavetap_gate* warm_gate(void) {
     return gate;
 }
+/** For sessions that the program opens itself. */
+__attribute__((visibility("default"))) void* warm_table(void) {
+    return api_table;
+}
 
 __attribute__((visibility("default"))) bool OnLoad(void* table, uint64_t version, uint64_t failed,
                                                    const char* const* names) {
     (void)version;
     (void)failed;
     (void)names;
+    api_table = table;
     if (wavetap_session_open_hsa(table, 30.0, &session) == WAVETAP_STATUS_SUCCESS &&
         wavetap_gate_open_hsa(table, 30.0, &gate) == WAVETAP_STATUS_SUCCESS)
         return true;
