@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "tool/dispatch_tracer.hpp"
 
+#include "base/caught.hpp"
+
 #include <algorithm>
 #include <string>
 
@@ -54,21 +56,33 @@ DispatchTracer::~DispatchTracer() = default;
 bool DispatchTracer::queue_created(std::uint32_t index) {
     Agent& agent = *agents_[index];
     recorder_.queue_created();
+    const capture::AgentHub& hub = recorder_.hub(index);
     {
         MutexLock lock(agent.mutex);
+        // Another thread's queue may be the first one, and the leases not open yet.
+        (void)agent.settled.wait_until(
+            agent.mutex, hub.clock().deadline_after(hub.limits().request),
+            [&agent]() WAVETAP_REQUIRES(agent.mutex) { return !agent.opening; });
         if (agent.opened) return agent.usable;
-        agent.opened = true;
+        agent.opened = agent.opening = true;
     }
-    LeasedRun unused;
-    const auto first = recorder_.lease_request(index, 0, unused);
-    const auto opened = first ? leaser_.open(index, recorder_.hub(index), first->context)
-                              : Result<void>(first.error());
+    const auto opened = caught([&] { return open_leases(index); });
+    {
+        MutexLock lock(agent.mutex);
+        agent.opening = false;
+        agent.usable = opened.has_value();
+        // The next queue tries again, unless that could take as long again.
+        if (!opened) agent.opened = opened.error().code == ErrorCode::kTimeout;
+        agent.settled.notify_all();
+    }
     if (!opened) recorder_.error(opened.error());
-    MutexLock lock(agent.mutex);
-    agent.usable = opened.has_value();
-    // The next queue tries again, unless that could take as long again.
-    if (!opened) agent.opened = opened.error().code == ErrorCode::kTimeout;
-    return agent.usable;
+    return opened.has_value();
+}
+
+Result<void> DispatchTracer::open_leases(std::uint32_t index) {
+    LeasedRun unused;
+    WAVETAP_TRY(const auto first, recorder_.lease_request(index, 0, unused));
+    return leaser_.open(index, recorder_.hub(index), first.context);
 }
 
 std::size_t DispatchTracer::context_of(const Agent& agent, std::uint32_t index) const {

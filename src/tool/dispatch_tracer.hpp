@@ -35,7 +35,9 @@ class DispatchTracer final : public Tracer, private rocr::LeaseOwner {
     class Dispatch;
     struct Agent {
         Mutex mutex;
-        bool opened WAVETAP_GUARDED_BY(mutex) = false; ///< asked the hub
+        CondVar settled;
+        bool opening WAVETAP_GUARDED_BY(mutex) = false; ///< a thread is at it
+        bool opened WAVETAP_GUARDED_BY(mutex) = false;  ///< asked the hub
         bool usable WAVETAP_GUARDED_BY(mutex) = false;
         std::uint64_t matching WAVETAP_GUARDED_BY(mutex) = 0;
         std::set<std::pair<std::size_t, std::uint64_t>> traced WAVETAP_GUARDED_BY(mutex);
@@ -45,6 +47,7 @@ class DispatchTracer final : public Tracer, private rocr::LeaseOwner {
 
     rocr::RuntimeGate& gate() override { return recorder_.gate(); }
     bool queue_created(std::uint32_t agent) override;
+    Result<void> open_leases(std::uint32_t agent);
     std::unique_ptr<rocr::LeasedDispatch> decide(const rocr::DispatchNote& dispatch) override;
     void error(const Error& error) override { recorder_.error(error); }
     void warning(const std::string& text) override { recorder_.warning(text); }

@@ -49,6 +49,12 @@ class RecordTest(unittest.TestCase):
         lines = [json.loads(line) for line in text.splitlines()]
         return [line for line in lines if kind is None or line['type'] == kind]
 
+    def decoded(self, what, kind):
+        result = subprocess.run([self.wavetap, 'decode', self.trace, what, '--json'], capture_output=True, text=True,
+                                timeout=LIMIT_SECONDS)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return [line for line in map(json.loads, result.stdout.splitlines()) if line['type'] == kind]
+
     def agent_statistics(self):
         return self.lines('statistics')[-1]['statistics']['agents'][0]
 
@@ -90,6 +96,35 @@ class RecordTest(unittest.TestCase):
                 # The windows before the last one were delivered.
                 self.assertEqual([line['run'] for line in self.lines('run_end')],
                                  list(range(windows - 1)))
+
+    def test_code_objects_that_come_and_go(self):
+        """Four threads load, launch and unload in places that are used again and again: each wave of theirs is given to
+        the very code object that its thread had loaded, and every one that ran is there."""
+        for mode, more in (('device', []), ('dispatch', ['--every-launch'])):
+            with self.subTest(mode):
+                result = self.record(['--force', '--mode', mode, *more, '--cu', '0', '--buffer', '1MiB'],
+                                     ['hsa_storm', os.path.join(self.programs, 'fill.elf'), '4', '12'])
+                self.assertEqual(result.returncode, 0, result.stderr)
+                # The first one is the program's, which launches nothing of it.
+                objects = {line['id']: line for line in self.lines('code_object')}
+                places = {(line['load_base'], line['load_bytes']) for line in objects.values()}
+                self.assertEqual(sorted(objects), list(range(1, 50)))
+                self.assertLess(len(places), 25)
+                waves = dict.fromkeys(objects, 0)
+                for wave in self.decoded('--waves', 'wave'):
+                    entry = wave['entry_pc']
+                    if wave['code_object'] != 0:
+                        found = objects[wave['code_object']]
+                        waves[found['id']] += 1
+                        self.assertLess(entry - found['load_base'], found['load_bytes'])
+                    else:  # the runtime's own kernels, which copy the code
+                        self.assertFalse(any(base <= entry < base + size for base, size in places), hex(entry))
+                # 32 groups of one wave, one of eight to the engine.
+                self.assertEqual(waves, {id: 0 if id == 1 else 4 for id in objects})
+                verified = subprocess.run([self.wavetap, 'verify', self.trace], capture_output=True, text=True,
+                                          timeout=LIMIT_SECONDS)
+                self.assertEqual(verified.returncode, 0, verified.stdout)
+                self.assertRegex(verified.stdout, r'instructions +expected [1-9]')
 
     def test_no_kernel_at_all(self):
         result = self.record([], ['ending', 'none'])
