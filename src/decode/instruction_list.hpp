@@ -26,9 +26,10 @@ class InstructionList {
         if (times.size() > kMaxKept) *this = {};
     }
 
-    void push(std::uint64_t time, std::uint8_t category, std::uint32_t duration,
-              std::uint32_t stall) {
-        if (size_ == times.size()) grow();
+    [[gnu::always_inline]] void push(std::uint64_t time, std::uint8_t category,
+                                     std::uint32_t duration, std::uint32_t stall) {
+        if (size_ == times.size()) [[unlikely]]
+            grow();
         times[size_] = time;
         durations[size_] = duration;
         stalls[size_] = stall;
@@ -80,7 +81,7 @@ class InstructionList {
 
   private:
     static constexpr std::size_t kMaxKept = std::size_t{1} << 15;
-    void grow() {
+    [[gnu::noinline]] void grow() {
         const std::size_t capacity = std::max<std::size_t>(64, times.size() * 2);
         times.resize(capacity);
         durations.resize(capacity);

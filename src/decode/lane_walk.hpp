@@ -62,6 +62,12 @@ template <sqtt::Generation kGen> class LaneWalk {
             token.offset_bits += stream_bits;
             return token;
         }
+        /// The first 60 bits of its token and more.
+        std::uint64_t low(Item item) const {
+            return token_at<kGen, false>(data, part_bits + std::uint64_t{item.position()} * 4,
+                                         item.type())
+                .bits.low;
+        }
         std::uint64_t time(Item item) const { return clock + std::uint64_t{item.clocks} * kUnit; }
         StreamPoint point(Item item, const sqtt::Token& token) const {
             return {time(item), token.offset_bits / 8};
@@ -83,8 +89,10 @@ template <sqtt::Generation kGen> class LaneWalk {
     /// Takes the tokens of the first two lanes that lie before `position`:
     ///   taker.place_of(token)                             WaveWords of the occupancy lane
     ///   taker.take_occupancy(token, at, WaveWords)
-    ///   taker.take_instruction(token, at, last_of_clock)  true: nothing else of its clock follows
-    ///                                                     in the lane
+    ///   taker.take_instruction(token, at, alone)          true: nothing else of its clock follows
+    ///                                                     in the lane; gfx10, gfx11: no WAVERDY
+    ///   taker.quick(type, bits, time, alone)              if it has that: true if all was done that
+    ///                                                     take_instruction() would do
     template <class Taker> void run_to(Taker& taker, std::uint32_t position) {
         const Origin origin = origin_; // in registers
         auto& lane = lanes_[Columns::kOccupancy];
@@ -101,15 +109,31 @@ template <sqtt::Generation kGen> class LaneWalk {
     }
 
   private:
+    static bool alone(const Item* item, const Item* end) {
+        if (item + 1 != end && item[1].clocks != item->clocks) return true;
+        if constexpr (kGen == sqtt::Generation::kGfx10 || kGen == sqtt::Generation::kGfx11) {
+            constexpr int kMost = 16; // a longer row may wait
+            for (int i = 1; i < kMost && item + i != end; ++i) {
+                if (item[i].clocks != item->clocks) return true;
+                if (item[i].type() == sqtt::TokenType::kWaveReady) return false;
+            }
+        }
+        return false;
+    }
     template <class Taker> void run_instructions_to(Taker& taker, std::uint32_t position) {
         const Origin origin = origin_;
         auto& lane = lanes_[Columns::kInstruction];
         const Item* item = lane.data();
         const Item* const end = item + lane.size();
         for (; item != end && item->position() < position; ++item) {
+            const bool is_alone = alone(item, end);
+            if constexpr (requires { taker.quick(item->type(), 0U, 0U, false); }) {
+                const auto bits = static_cast<std::uint32_t>(origin.low(*item));
+                if (taker.quick(item->type(), bits, origin.time(*item), is_alone)) [[likely]]
+                    continue;
+            }
             const sqtt::Token token = origin.template token<false>(*item);
-            const bool last_of_clock = item + 1 != end && item[1].clocks != item->clocks;
-            taker.take_instruction(token, origin.point(*item, token), last_of_clock);
+            taker.take_instruction(token, origin.point(*item, token), is_alone);
         }
         lane = {item, end};
     }

@@ -30,9 +30,8 @@ class RdnaEngine final : public PartEngine<kGen, RdnaEngine<kGen>, RdnaPart<kGen
     static constexpr bool kInParts = kGen != Generation::kGfx1250;
 
     explicit RdnaEngine(const EngineSetup& setup)
-        : Base(setup, false), state_{setup.header, make_op_table(setup.header)},
-          context_{&finisher_, &diagnostics_, 0}, waves_(setup.header, context_),
-          lanes_(state_, occupancy_, waves_, sink_, diagnostics_) {
+        : Base(setup, false), state_(setup.header), context_{&finisher_, &diagnostics_, 0},
+          waves_(setup.header, context_), lanes_(state_, occupancy_, waves_, sink_, diagnostics_) {
         if (kInParts) this->make_part_slots();
     }
 
@@ -47,8 +46,12 @@ class RdnaEngine final : public PartEngine<kGen, RdnaEngine<kGen>, RdnaPart<kGen
     void take_occupancy(const Token& token, StreamPoint at, WaveWords where) {
         lanes_.take_occupancy(token, at, where);
     }
-    void take_instruction(const Token& token, StreamPoint at, bool last_of_clock) {
-        lanes_.take_instruction(token, at, last_of_clock);
+    [[gnu::always_inline]] bool quick(TokenType type, std::uint32_t bits, std::uint64_t time,
+                                      bool nothing_waits) {
+        return lanes_.quick(type, bits, time, nothing_waits);
+    }
+    void take_instruction(const Token& token, StreamPoint at, bool nothing_waits) {
+        lanes_.take_instruction(token, at, nothing_waits);
     }
     void finish_waves(StreamPoint end);
 
@@ -256,8 +259,7 @@ template <Generation kGen> void RdnaEngine<kGen>::new_header(const Token& token,
     if (!parsed || parsed->generation != kGen) return;
     lanes_.flush();
     moved_ = true;
-    state_.header = *parsed;
-    state_.ops = make_op_table(*parsed);
+    state_.set(*parsed);
 }
 
 template <Generation kGen>

@@ -43,6 +43,22 @@ template <sqtt::Generation kGen> struct RdnaFields {
 struct RdnaState {
     sqtt::Header header;
     OpTable ops{};
+    /// By INST code, then VALU, IMM1 and any other token.
+    std::array<QuickOp, std::tuple_size_v<OpTable> + 3> quick{};
+    static constexpr unsigned kValu = std::tuple_size_v<OpTable>, kImm1 = kValu + 1,
+                              kNone = kImm1 + 1;
+
+    explicit RdnaState(const sqtt::Header& from) { set(from); }
+    void set(const sqtt::Header& from) {
+        header = from;
+        ops = make_op_table(from);
+        for (std::size_t i = 0; i < ops.size(); ++i)
+            quick[i] = {ops[i].kind == OpKind::kNormal ? QuickOp::Kind::kNormal
+                                                       : QuickOp::Kind::kOther,
+                        ops[i].category, ops[i].cycles};
+        quick[kValu] = {QuickOp::Kind::kNormal, Category::kValu, 1};
+        quick[kImm1] = {QuickOp::Kind::kImmediate, Category::kImmed, 1};
+    }
     bool on_target(std::uint32_t sa, std::uint32_t cu, std::uint32_t simd) const {
         return sa == header.target_sa && cu == header.target_cu &&
                (header.simd_mask >> simd & 1) != 0;
@@ -113,14 +129,25 @@ template <sqtt::Generation kGen, class Slots> class RdnaLanes {
         else
             wave_start<TokenType::kWaveStartExt>(token, at, where);
     }
-    void take_instruction(const Token& token, StreamPoint at, bool last_of_clock) {
+    void take_instruction(const Token& token, StreamPoint at, bool nothing_waits) {
         if constexpr (kHoldsTokens) {
             if (held_.count != 0 && held_.time != at.time) flush();
-            // Alone in its clock it has nothing to wait for.
-            if (held_.count != 0 || !last_of_clock || token.type == TokenType::kWaveReady)
+            if (held_.count != 0 || !nothing_waits || token.type == TokenType::kWaveReady)
                 return hold(token, at);
         }
         instruction_token(token, at);
+    }
+    [[gnu::always_inline]] bool quick(TokenType type, std::uint32_t bits, std::uint64_t time,
+                                      bool nothing_waits) {
+        // Which wave a VALU token of gfx1250 is of depends on those before.
+        if constexpr (kGen == Generation::kGfx1250) return false;
+        if constexpr (kHoldsTokens) {
+            if (held_.count != 0 || !nothing_waits) return false;
+        }
+        static constexpr auto kCodes = codes();
+        const Code& code = kCodes[static_cast<std::size_t>(type)];
+        const std::uint32_t op = (bits >> kOpBits.lo & code.op_mask) + code.first;
+        return waves_->quick(time, bits >> code.slot_shift & 31, state_->quick[op]);
     }
 
     // What other tokens do to the waves of the target.
@@ -177,10 +204,31 @@ template <sqtt::Generation kGen, class Slots> class RdnaLanes {
         held.kind = kind;
         return held;
     }
+    /// How a token says which QuickOp it is, and of which slot; without branches.
+    struct Code {
+        std::uint32_t op_mask = 0;
+        std::uint32_t first = RdnaState::kNone;
+        std::uint32_t slot_shift = 0;
+    };
+    static constexpr sqtt::BitRange kOpBits =
+        RdnaFields<kGen>::bits_or_none(TokenType::kInst, FieldId::kOp);
+    static consteval Code code_of(TokenType type, unsigned op_mask, unsigned first) {
+        return {op_mask, first, RdnaFields<kGen>::bits_or_none(type, FieldId::kSlot).lo};
+    }
+    static consteval std::array<Code, sqtt::kTokenTypeCount> codes() {
+        std::array<Code, sqtt::kTokenTypeCount> out{};
+        out[static_cast<std::size_t>(TokenType::kInst)] =
+            code_of(TokenType::kInst, (1U << kOpBits.width()) - 1, 0);
+        out[static_cast<std::size_t>(TokenType::kValu)] =
+            code_of(TokenType::kValu, 0, RdnaState::kValu);
+        out[static_cast<std::size_t>(TokenType::kImm1)] =
+            code_of(TokenType::kImm1, 0, RdnaState::kImm1);
+        return out;
+    }
     // WAVERDY belongs to the clock before its own and so before the other tokens of that clock.
-    void hold(const Token& token, StreamPoint at) {
+    [[gnu::noinline]] void hold(const Token& token, StreamPoint at) {
         if (token.type == TokenType::kWaveReady) {
-            if (held_.count != 0 && (held_.time != at.time || held_.count == held_.kMax)) flush();
+            if (held_.count == held_.kMax) flush();
             return instruction_token(token, {at.time > 0 ? at.time - 1 : 0, at.offset_bytes});
         }
         Held& held = add(at, HeldKind::kInstruction);
@@ -372,7 +420,8 @@ void RdnaLanes<kGen, Slots>::valu(const Token& token, StreamPoint at) {
 }
 
 template <sqtt::Generation kGen, class Slots>
-inline void RdnaLanes<kGen, Slots>::instruction_token(const Token& token, StreamPoint at) {
+[[gnu::noinline]] void RdnaLanes<kGen, Slots>::instruction_token(const Token& token,
+                                                                 StreamPoint at) {
     switch (token.type) {
     case TokenType::kValu:
         valu(token, at);

@@ -12,26 +12,11 @@ constexpr std::size_t kMaxKept = 4096; ///< what a list keeps memory for from pa
 constexpr std::uint8_t c(Category category) {
     return static_cast<std::uint8_t>(category);
 }
-std::uint32_t to_u32(std::uint64_t value) {
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, 0xFFFFFFFF));
-}
 std::uint64_t above(std::uint64_t a, std::uint64_t b) {
     return a > b ? a - b : 0;
 }
 
 } // namespace
-
-inline void RdnaWaves::set(Wave& wave, WaveState state, std::uint64_t time) const {
-    if (time > wave.last) {
-        const std::uint64_t clocks = time - wave.last;
-        if (!wave.timeline.empty() && wave.timeline.back().state == wave.state)
-            wave.timeline.back().clocks += clocks;
-        else
-            wave.timeline.push_back({wave.state, clocks});
-        wave.last = time;
-    }
-    wave.state = state;
-}
 
 void RdnaWaves::begin(Wave& wave, StreamPoint at, const WaveHead& head) {
     wave.present = true;
@@ -42,11 +27,12 @@ void RdnaWaves::begin(Wave& wave, StreamPoint at, const WaveHead& head) {
     wave.replay_pending = false;
     wave.replay_time = 0;
     wave.state = WaveState::kIdle;
-    wave.last = at.time;
+    wave.last = wave.since = at.time;
     wave.head = head;
     wave.list.clear();
     wave.anchors.clear();
     wave.timeline.clear();
+    settle(wave);
 }
 
 // What was in the slot before makes room.
@@ -77,6 +63,7 @@ void RdnaWaves::save(StreamPoint at, const WaveHead& head) {
     wave.trapped = true;
     ++wave.head.contexts;
     wave.list.push(at.time, c(Category::kTrap), 1, 0);
+    settle(wave);
 }
 
 void RdnaWaves::restore(StreamPoint at, const WaveHead& head) {
@@ -92,11 +79,14 @@ void RdnaWaves::restore(StreamPoint at, const WaveHead& head) {
             wave.list.durations[size - 1], to_u32(above(at.time + 1, wave.list.times[size - 1])));
     wave.trapped = true;
     ++wave.head.contexts;
+    settle(wave);
 }
 
 void RdnaWaves::save_context() {
-    for (Wave& wave : waves_)
+    for (Wave& wave : waves_) {
         wave.trapped = wave.trapped || (wave.present && !wave.complete);
+        settle(wave);
+    }
 }
 
 void RdnaWaves::packets_lost() {
@@ -142,6 +132,7 @@ void RdnaWaves::begin_part(WaveContext& context) {
     for (Wave& wave : waves_) {
         wave.unknown = true;
         wave.present = false;
+        settle(wave);
     }
     for (auto& list : lists_) {
         list.clear();
@@ -172,6 +163,7 @@ void RdnaWaves::join(unsigned slot, RdnaWaves& part, WaveContext& context) {
 void RdnaWaves::close_barrier(Wave& wave, std::uint64_t time) const {
     if (!wave.barrier_open) return;
     wave.barrier_open = false;
+    settle(wave);
     const std::size_t size = wave.list.size();
     if (size == 0 || !wave.list.is(size - 1, Category::kImmed)) return;
     set(wave, WaveState::kWait, wave.list.end(size - 1));
@@ -180,7 +172,7 @@ void RdnaWaves::close_barrier(Wave& wave, std::uint64_t time) const {
     wave.list.categories[size - 1] = c(Category::kMsg);
 }
 
-inline void RdnaWaves::append(Wave& wave, std::uint64_t time, const OpRow& op) const {
+void RdnaWaves::append(Wave& wave, std::uint64_t time, const OpRow& op) const {
     std::uint64_t issue = time;
     std::uint32_t cycles = op.cycles;
     if (wave.scale_next) {
@@ -200,13 +192,7 @@ inline void RdnaWaves::append(Wave& wave, std::uint64_t time, const OpRow& op) c
 
 void RdnaWaves::immediate(Wave& wave, std::uint64_t time) const {
     close_barrier(wave, time);
-    if (wave.trapped) return;
-    const std::size_t size = wave.list.size();
-    const std::uint64_t begin = size == 0 ? time : std::min(time, wave.list.end(size - 1));
-    const std::uint64_t stall = time - begin;
-    wave.list.push(begin, c(Category::kImmed), to_u32(stall + 1), to_u32(stall));
-    set(wave, WaveState::kWait, begin);
-    set(wave, WaveState::kExec, time + 1);
+    if (!wave.trapped) push_immediate(wave, time);
 }
 
 void RdnaWaves::replay(Wave& wave, std::uint64_t time) const {
@@ -216,6 +202,7 @@ void RdnaWaves::replay(Wave& wave, std::uint64_t time) const {
     if (list.empty()) return;
     const std::size_t i = list.size() - 1;
     const std::uint64_t back = above(list.times[i], 1);
+    write_state(wave);
     while (!wave.timeline.empty() && wave.last > back) {
         TimelinePiece& piece = wave.timeline.back();
         const std::uint64_t cut = std::min(piece.clocks, wave.last - back);
@@ -225,6 +212,7 @@ void RdnaWaves::replay(Wave& wave, std::uint64_t time) const {
     }
     if (list.is(i, Category::kVmem) || list.is(i, Category::kLds) || list.is(i, Category::kSmem))
         list.pop();
+    wave.since = wave.last;
     wave.state = WaveState::kStall;
     wave.replay_pending = true;
     wave.replay_time = time;
@@ -242,40 +230,38 @@ void RdnaWaves::return_from_trap(Wave& wave, std::uint64_t time) const {
 void RdnaWaves::instruction(StreamPoint at, unsigned slot, const OpRow& op) {
     Wave* wave = active({at, &op, {}, Kind::kInstruction}, slot);
     if (wave == nullptr) return;
-    if (op.kind == OpKind::kNormal && !wave->barrier_open && !wave->trapped) [[likely]] {
-        append(*wave, at.time, op);
-        return;
-    }
     if (op.kind == OpKind::kReturn) {
         return_from_trap(*wave, at.time);
-        return;
+    } else {
+        close_barrier(*wave, at.time);
+        if (!wave->trapped) issue(*wave, at.time, op);
     }
-    close_barrier(*wave, at.time);
-    if (wave->trapped) return;
+    settle(*wave);
+}
+
+void RdnaWaves::issue(Wave& wave, std::uint64_t time, const OpRow& op) const {
     switch (op.kind) {
     case OpKind::kNormal:
-        append(*wave, at.time, op);
+    case OpKind::kFatal:
+        append(wave, time, op);
         break;
     case OpKind::kNewPc:
-        append(*wave, at.time, op);
-        wave->anchors.add_waiting(wave->list.size());
+        append(wave, time, op);
+        wave.anchors.add_waiting(wave.list.size());
         break;
     case OpKind::kBarrier:
-        immediate(*wave, at.time);
-        wave->barrier_open = opens_barrier_;
+        immediate(wave, time);
+        wave.barrier_open = opens_barrier_;
         break;
     case OpKind::kTrap:
-        append(*wave, at.time, op);
-        wave->trapped = true;
-        break;
-    case OpKind::kFatal:
-        append(*wave, at.time, op);
+        append(wave, time, op);
+        wave.trapped = true;
         break;
     case OpKind::kReplay:
-        replay(*wave, at.time);
+        replay(wave, time);
         break;
     case OpKind::kScale:
-        wave->scale_next = true;
+        wave.scale_next = true;
         break;
     default:
         break;
@@ -305,6 +291,7 @@ void RdnaWaves::end(StreamPoint at, unsigned slot) {
     if (!wave.present || wave.complete) return;
     set(wave, WaveState::kEmpty, at.time);
     wave.complete = true;
+    settle(wave);
     wave.head.end = at.time;
     wave.head.record_end = at.time;
     const std::size_t size = wave.list.size();
@@ -316,6 +303,8 @@ void RdnaWaves::end(StreamPoint at, unsigned slot) {
 void RdnaWaves::deliver(Wave& wave, unsigned slot, StreamPoint at) {
     const WaveContext& context = *contexts_[slot];
     wave.present = false;
+    settle(wave);
+    write_state(wave);
     wave.head.complete = wave.complete;
     InstructionList& list = wave.list;
     if (!wave.complete) {
