@@ -191,6 +191,7 @@ void LineCache::find_page(std::uint32_t object, std::uint64_t page) {
 void LineCache::fetch(Slot& slot, PcRef ref) {
     slot.known = true;
     slot.line = map_->fetch(ref);
+    slot.plain = plain_categories(slot.line);
 }
 
 } // namespace wavetap::decode

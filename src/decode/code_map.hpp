@@ -131,10 +131,24 @@ class CodeMap {
     PcRef memo_;
 };
 
+/// The categories whose instructions stand for the line and nothing more, by bit, and kPlainSkip.
+/// 0: the line wants a closer look.
+std::uint16_t plain_categories(const CodeLine& line);
+inline constexpr std::uint16_t kPlainSkip = 1U << 12; ///< the line has no token
+
 /// Lines that were fetched from a CodeMap, by page of 4 KiB. Bounded: when it is full it starts
 /// afresh. Not thread safe; several may use one map.
 class LineCache {
   public:
+    static constexpr unsigned kPageShift = 12;
+    static constexpr std::uint64_t kPageMask = (1U << kPageShift) - 1;
+    struct Slot {
+        CodeLine line;
+        std::uint16_t plain = 0; ///< plain_categories() of the line
+        bool known = false;
+    };
+    static_assert(sizeof(Slot) == 12);
+
     /// `max_pages`: 12 KiB each.
     LineCache(CodeMap& map, std::size_t max_pages) : map_(&map), max_pages_(max_pages) {}
 
@@ -149,14 +163,18 @@ class LineCache {
         if (!slot.known) fetch(slot, ref);
         return slot.line;
     }
+    /// The lines of the page of `ref`, one for each four bytes, that it knows by now; null if its
+    /// object has no code. Good until another page is asked for.
+    const Slot* page(PcRef ref) {
+        const std::uint64_t page = ref.address >> kPageShift;
+        if (ref.object != last_object_ || page != last_page_) {
+            if (!map_->has_code(ref.object)) return nullptr;
+            find_page(ref.object, page);
+        }
+        return last_->slots.data();
+    }
 
   private:
-    static constexpr unsigned kPageShift = 12;
-    static constexpr std::uint64_t kPageMask = (1U << kPageShift) - 1;
-    struct Slot {
-        CodeLine line;
-        bool known = false;
-    };
     struct Page {
         std::array<Slot, (1U << kPageShift) / 4> slots;
     };

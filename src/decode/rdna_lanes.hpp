@@ -48,6 +48,9 @@ struct RdnaState {
     static constexpr unsigned kValu = std::tuple_size_v<OpTable>, kImm1 = kValu + 1,
                               kNone = kImm1 + 1;
 
+    /// By sa, SIMD and WGP as they lie in tokens, see RdnaLanes::place(); slots left out.
+    std::array<WaveWords, 128> places{};
+
     explicit RdnaState(const sqtt::Header& from) { set(from); }
     void set(const sqtt::Header& from) {
         header = from;
@@ -58,6 +61,10 @@ struct RdnaState {
                         ops[i].category, ops[i].cycles};
         quick[kValu] = {QuickOp::Kind::kNormal, Category::kValu, 1};
         quick[kImm1] = {QuickOp::Kind::kImmediate, Category::kImmed, 1};
+        for (std::uint32_t i = 0; i < places.size(); ++i) {
+            const std::uint32_t sa = i & 1, simd = i >> 1 & 3, cu = i >> 3;
+            places[i] = WaveWords::place(sa, cu, simd, 0, on_target(sa, cu, simd));
+        }
     }
     bool on_target(std::uint32_t sa, std::uint32_t cu, std::uint32_t simd) const {
         return sa == header.target_sa && cu == header.target_cu &&
@@ -182,14 +189,25 @@ template <sqtt::Generation kGen, class Slots> class RdnaLanes {
     const HeldTokens<kHoldsTokens>& held() const { return held_; }
 
     template <TokenType kToken> WaveWords place(const Token& token) const {
-        const std::uint32_t sa = get<kToken, FieldId::kSa>(token);
-        const std::uint32_t cu = get<kToken, FieldId::kCu>(token);
-        const std::uint32_t simd = get<kToken, FieldId::kSimd>(token);
-        return WaveWords::place(sa, cu, simd, get<kToken, FieldId::kSlot>(token),
-                                state_->on_target(sa, cu, simd));
+        constexpr sqtt::BitRange kSa = bits<kToken, FieldId::kSa>(),
+                                 kCu = bits<kToken, FieldId::kCu>(),
+                                 kSimd = bits<kToken, FieldId::kSimd>();
+        if constexpr (kCu.width() == 0) {
+            return state_->places[0];
+        } else {
+            static_assert(kSa.width() == 1 && kSimd.width() == 2 && kCu.width() <= 4 &&
+                          kSimd.lo == kSa.hi + 1 && kCu.lo == kSimd.hi + 1);
+            constexpr std::uint64_t kMask = (1U << (3 + kCu.width())) - 1;
+            WaveWords words = state_->places[token.bits.low >> kSa.lo & kMask];
+            words.first |= std::uint64_t{get<kToken, FieldId::kSlot>(token)} << 24;
+            return words;
+        }
     }
 
   private:
+    template <TokenType kToken, FieldId kField> static consteval sqtt::BitRange bits() {
+        return RdnaFields<kGen>::bits_or_none(kToken, kField);
+    }
     template <TokenType kToken, FieldId kField> static std::uint32_t get(const Token& token) {
         return RdnaFields<kGen>::template get<kToken, kField>(token);
     }

@@ -50,6 +50,21 @@ bool fits(const InstructionList& list, std::size_t i, const CodeLine& line) {
 
 } // namespace
 
+std::uint16_t plain_categories(const CodeLine& line) {
+    constexpr std::uint8_t kSlow =
+        CodeLine::kBarrier | CodeLine::kBarrierWait | CodeLine::kMatrixScale | CodeLine::kMove64;
+    if (!line.valid() || (line.flags & kSlow) != 0 || ((line.size_bytes | line.target) & 3) != 0)
+        return 0;
+    if (line.line_class == LineClass::kSkip) return kPlainSkip;
+    std::uint16_t categories = 0;
+    for (std::size_t i = 0; i < kFits.size(); ++i) {
+        const bool jump = i == static_cast<std::size_t>(Category::kJump);
+        if ((kFits[i] & bit(line.line_class)) != 0 && (!jump || line.has(CodeLine::kHasTarget)))
+            categories = static_cast<std::uint16_t>(categories | 1U << i);
+    }
+    return categories;
+}
+
 struct Stitcher::Cursor {
     PcRef pc;
     std::size_t next_anchor_index = 0; ///< instruction that the next anchor belongs to
@@ -182,39 +197,70 @@ bool Stitcher::skips_barrier_wait(const InstructionList& list, const Cursor& cur
 // Places instructions from `i` on as long as each is a plain one that fits its line: what step()
 // would do, without its questions. Returns the first that is not.
 std::size_t Stitcher::run_plain(const InstructionList& list, Cursor& cursor, std::size_t i) {
-    constexpr std::uint8_t kSlow =
-        CodeLine::kBarrier | CodeLine::kBarrierWait | CodeLine::kMatrixScale | CodeLine::kMove64;
     const std::size_t first = i;
     const std::size_t end = cursor.next_anchor_index;
-    const std::uint8_t* const categories = list.categories.data();
-    PcRef pc = cursor.pc;
-    PcRef before = pc; // where the next instruction starts to look
-    unsigned skipped = 0;
-    while (i < end) {
-        const CodeLine line = code_.line(pc);
-        const std::uint8_t category = categories[i];
-        if (!line.valid() || (line.flags & kSlow) != 0 || category >= kFits.size()) break;
-        std::uint64_t advance = line.size_bytes;
-        if (line.line_class == LineClass::kSkip) {
-            if (++skipped > kLookAhead) break;
-            pc.address += advance;
-            continue;
-        }
-        if ((kFits[category] & bit(line.line_class)) == 0) break;
-        if (category == static_cast<std::uint8_t>(Category::kJump)) {
-            if (!line.has(CodeLine::kHasTarget)) break;
-            advance = static_cast<std::uint64_t>(std::int64_t{line.target});
-        }
-        pcs[i] = pc;
-        has_pc[i] = 1;
-        ++i;
-        pc.address += advance;
-        before = pc;
-        skipped = 0;
+    PcRef at = cursor.pc;
+    bool more = (at.address & 3) == 0;
+    unsigned skipped = 0; // lines since the last instruction
+    while (more && i < end) {
+        const LineCache::Slot* const page = code_.page(at);
+        if (page == nullptr) break;
+        more = run_in_page(list, page, cursor, at, i, skipped);
     }
+    std::fill(has_pc.begin() + static_cast<std::ptrdiff_t>(first),
+              has_pc.begin() + static_cast<std::ptrdiff_t>(i), std::uint8_t{1});
     placed += i - first;
-    cursor.pc = before;
     return i;
+}
+
+// The same up to the end of the page, or of a line that is not known yet. True: it may go on at `at`.
+bool Stitcher::run_in_page(const InstructionList& list, const LineCache::Slot* page, Cursor& cursor,
+                           PcRef& at, std::size_t& next, unsigned& skipped) {
+    constexpr auto kJump = static_cast<std::uint8_t>(Category::kJump);
+    constexpr std::uint64_t kPage = LineCache::kPageMask + 1;
+    const std::uint8_t* const categories = list.categories.data();
+    PcRef* const out = pcs.data();
+    const std::size_t end = cursor.next_anchor_index;
+    const std::uint64_t base = at.address & ~LineCache::kPageMask;
+    std::uint64_t offset = at.address & LineCache::kPageMask;
+    std::uint64_t before = cursor.pc.address; // where the next instruction starts to look
+    const std::uint32_t object = at.object;
+    std::size_t i = next;
+    unsigned without = skipped;
+    bool more = true;
+    while (i < end && offset < kPage) {
+        const LineCache::Slot& slot = page[offset / 4];
+        const unsigned category = categories[i];
+        if ((slot.plain >> (category & 15) & 1) != 0) [[likely]] {
+            out[i].object = object;
+            out[i].address = base + offset;
+            ++i;
+            // Which of these it is can be foretold, so that the next line need not wait for it.
+            if (category == kJump)
+                offset += static_cast<std::uint64_t>(std::int64_t{slot.line.target});
+            else if (slot.line.size_bytes == 4) [[likely]]
+                offset += 4;
+            else if (slot.line.size_bytes == 8) [[likely]]
+                offset += 8;
+            else
+                offset += slot.line.size_bytes;
+            before = base + offset;
+            without = 0;
+        } else if (slot.plain == kPlainSkip && without < kLookAhead) {
+            ++without;
+            offset += slot.line.size_bytes;
+        } else if (!slot.known) {
+            code_.line({object, base + offset});
+        } else {
+            more = false;
+            break;
+        }
+    }
+    at.address = base + offset;
+    cursor.pc.address = before;
+    next = i;
+    skipped = without;
+    return more;
 }
 
 void Stitcher::run(InstructionList& list, const AnchorList& anchors,

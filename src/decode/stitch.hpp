@@ -42,6 +42,8 @@ class Stitcher {
                       std::uint64_t wave_start);
     struct Cursor;
     std::size_t run_plain(const InstructionList& list, Cursor& cursor, std::size_t i);
+    bool run_in_page(const InstructionList& list, const LineCache::Slot* page, Cursor& cursor,
+                     PcRef& at, std::size_t& next, unsigned& skipped);
     enum class Step : std::uint8_t { kPlaced, kNextLine, kGiveUp };
     Step step(InstructionList& list, Cursor& cursor, const CodeLine& line, std::size_t& i);
     void place(std::size_t i, PcRef pc);
