@@ -21,6 +21,7 @@ PLANTED = {
     'src/tool/b.cpp': ('void f() { std::exit(1); }', 'never ends'),
     'src/capture/c.cpp': ('void f() { changed_.wait(mutex_); }', 'without a deadline'),
     'src/capture/d.cpp': ('void f() { changed_.wait(lock, [&] { return done; }); }', 'without a deadline'),
+    'src/tool/c.hpp': ('#pragma once\n    mutable Mutex mutex_;', 'the table of docs/threads.md'),
     'src/rocr/a.cpp': ('x = hsa_.signal_wait(s, c, 1, UINT64_MAX, b);', 'without a deadline'),
     'src/rocr/b.cpp': ('int n = poll(fds, 1, -1);', 'without a deadline'),
     'include/wavetap/a.h': ('#pragma once\n#include <fmt/core.h>', 'third party'),

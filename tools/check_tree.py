@@ -37,6 +37,8 @@ PRINTS = re.compile(r'std::(?:cout|cerr)|\b(?:std::)?f?printf\s*\(|\bfmt::print\
 # A condition, future or atomic that is waited for without a limit; HSA's and poll's "for ever".
 WAITS = re.compile(r'(?:\.|->)wait\s*\(\s*[^(),]*(?:,\s*\[[^\]]*\].*)?\)\s*;')
 FOR_EVER = re.compile(r'(?:wait\w*|poll)\s*\(.*(?:UINT64_MAX|~std::uint64_t\{0\}|,\s*-1\s*\))')
+# A lock of the capture side.
+LOCK = re.compile(r'^\s*(?:mutable\s+)?(?:wavetap::)?Mutex\s+\w+\s*;')
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SLEEPS = re.compile(r'sleep_for|sleep_until|\busleep\s*\(|\bnanosleep\s*\(')
 PRIVATE = re.compile(r'(?<![\w.])/(?:work|root|home)/')
@@ -46,7 +48,7 @@ def strip_comment(line):
     return line.split('//')[0]
 
 
-def check_source(path, text, found):
+def check_source(path, text, found, threads_doc):
     parts = path.split('/')
     folder = parts[1] if parts[0] == 'src' and len(parts) > 2 else None
     is_test = path.endswith('_test.cpp') or parts[0] in ('tests', 'bench', 'fuzz', 'examples')
@@ -84,6 +86,9 @@ def check_source(path, text, found):
         if folder in ('capture', 'aqlprofile', 'rocr', 'tool') and not is_test and \
                 re.search(r'\bstd::(?:mutex|condition_variable)\b', line):
             found.append(f'{at}: use base/mutex.hpp, which clang checks')
+        if folder in ('capture', 'aqlprofile', 'rocr', 'tool', 'store') and not is_test and LOCK.match(line) and \
+                not re.search(r'_fixture\.hpp$|/fake_', path) and f'| `{path[4:]}` |' not in threads_doc:
+            found.append(f'{at}: a lock that the table of docs/threads.md does not have')
         if 'TODO(now)' in raw:
             found.append(f'{at}: TODO(now) is left')
 
@@ -98,11 +103,13 @@ def main():
     else:
         files = [os.path.relpath(os.path.join(d, f), '.') for d, _, fs in os.walk('.') for f in fs
                  if '/build' not in d and '/.git' not in d]
-    found, looked = [], 0
+    found, looked, threads_doc = [], 0, ''
+    if os.path.isfile('docs/threads.md'):
+        threads_doc = open('docs/threads.md', encoding='utf-8').read()
     for path in files:
         if path.endswith(('.cpp', '.hpp', '.h', '.c')):
             looked += 1
-            check_source(path, open(path, encoding='utf-8').read(), found)
+            check_source(path, open(path, encoding='utf-8').read(), found, threads_doc)
         if path.endswith(('.cpp', '.hpp', '.h', '.c', '.md', '.txt', '.cmake', '.py', '.sh', '.json')) \
                 and path != 'tools/check_tree.py':
             for number, line in enumerate(open(path, encoding='utf-8').read().split('\n'), 1):
