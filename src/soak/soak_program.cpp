@@ -6,8 +6,7 @@
 // writes many trace tokens: on each agent WINDOW launches with the first number of work-groups that is its
 // turn (the numbers are dealt out to the agents), then as many with the next, and so on.
 // usage: wavetap-soak-program QUEUES LAUNCHES [AGENTS [WINDOW GROUPS[,GROUPS...]]]
-#include <hsa/hsa.h>
-#include <hsa/hsa_ext_amd.h>
+#include "soak/hsa_program.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,11 +31,7 @@ asm(".section .rodata\n"
 extern "C" const char soak_code[];
 extern "C" const char soak_code_end[];
 
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        const hsa_status_t status = (call);                                                        \
-        if (status != HSA_STATUS_SUCCESS) fail(#call, status);                                     \
-    } while (false)
+using namespace hsa_program;
 
 namespace {
 
@@ -47,81 +42,16 @@ constexpr int kMostQueues = 1000, kMostLaunches = 100'000'000, kMostAgents = 16,
               kMostGroups = 1'000'000;
 constexpr std::uint64_t kLaunchLimitNs = 300'000'000'000; ///< a hang becomes a failure
 
-[[noreturn]] void fail(const char* what, hsa_status_t status) {
-    const char* words = nullptr;
-    if (hsa_status_string(status, &words) != HSA_STATUS_SUCCESS) words = "unknown status";
-    std::fprintf(stderr, "wavetap-soak-program: %s gave 0x%x: %s\n", what,
-                 static_cast<unsigned>(status), words);
-    std::exit(1);
-}
-
-struct Machine {
-    std::vector<hsa_agent_t> gpus;
-    hsa_agent_t cpu{};
-    hsa_amd_memory_pool_t host_pool{}, kernarg_pool{};
-};
-
-hsa_status_t find_agent(hsa_agent_t agent, void* data) {
-    auto& machine = *static_cast<Machine*>(data);
-    hsa_device_type_t type{};
-    CHECK(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
-    if (type == HSA_DEVICE_TYPE_GPU) machine.gpus.push_back(agent);
-    if (type == HSA_DEVICE_TYPE_CPU && machine.cpu.handle == 0) machine.cpu = agent;
-    return HSA_STATUS_SUCCESS;
-}
-
-hsa_status_t find_pool(hsa_amd_memory_pool_t pool, void* data) {
-    auto& machine = *static_cast<Machine*>(data);
-    hsa_amd_segment_t segment{};
-    CHECK(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment));
-    if (segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_SUCCESS;
-    std::uint32_t flags = 0;
-    CHECK(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags));
-    if ((flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT) != 0) machine.kernarg_pool = pool;
-    if ((flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED) != 0) machine.host_pool = pool;
-    return HSA_STATUS_SUCCESS;
-}
-
+/// The first `agents` GPUs.
 Machine find_machine(std::size_t agents) {
-    Machine machine;
-    CHECK(hsa_iterate_agents(find_agent, &machine));
+    Machine machine = hsa_program::find_machine();
     if (machine.gpus.size() < agents) {
         std::fprintf(stderr, "wavetap-soak-program: the runtime shows %zu GPUs, %zu are needed\n",
                      machine.gpus.size(), agents);
         std::exit(1);
     }
     machine.gpus.resize(agents);
-    CHECK(hsa_amd_agent_iterate_memory_pools(machine.cpu, find_pool, &machine));
-    if (machine.kernarg_pool.handle == 0) machine.kernarg_pool = machine.host_pool;
     return machine;
-}
-
-struct Kernel {
-    hsa_code_object_reader_t reader{};
-    hsa_executable_t executable{};
-    std::uint64_t object = 0;
-    std::uint32_t kernarg_bytes = 0, group_bytes = 0, private_bytes = 0;
-};
-
-Kernel load_kernel(hsa_agent_t gpu, const char* name) {
-    Kernel kernel;
-    CHECK(hsa_code_object_reader_create_from_memory(
-        soak_code, static_cast<std::size_t>(soak_code_end - soak_code), &kernel.reader));
-    CHECK(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
-                                    nullptr, &kernel.executable));
-    CHECK(hsa_executable_load_agent_code_object(kernel.executable, gpu, kernel.reader, nullptr,
-                                                nullptr));
-    CHECK(hsa_executable_freeze(kernel.executable, nullptr));
-    hsa_executable_symbol_t symbol{};
-    CHECK(hsa_executable_get_symbol_by_name(kernel.executable, name, &gpu, &symbol));
-    const auto get = [symbol](hsa_executable_symbol_info_t info, void* value) {
-        CHECK(hsa_executable_symbol_get_info(symbol, info, value));
-    };
-    get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel.object);
-    get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &kernel.kernarg_bytes);
-    get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &kernel.group_bytes);
-    get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, &kernel.private_bytes);
-    return kernel;
 }
 
 struct Arguments {
@@ -172,40 +102,9 @@ void expect(std::vector<std::uint32_t>& result, std::uint32_t rounds, std::uint3
     }
 }
 
-/// Queues one dispatch behind everything before it and rings the doorbell.
-void dispatch(hsa_queue_t* queue, const Kernel& kernel, std::uint32_t items, void* kernarg,
-              hsa_signal_t done) {
-    const std::uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
-    auto* packet =
-        static_cast<hsa_kernel_dispatch_packet_t*>(queue->base_address) + index % queue->size;
-    std::memset(reinterpret_cast<char*>(packet) + 4, 0, sizeof *packet - 4);
-    packet->workgroup_size_x = kGroupItems;
-    packet->workgroup_size_y = packet->workgroup_size_z = 1;
-    packet->grid_size_x = items;
-    packet->grid_size_y = packet->grid_size_z = 1;
-    packet->private_segment_size = kernel.private_bytes;
-    packet->group_segment_size = kernel.group_bytes;
-    packet->kernel_object = kernel.object;
-    packet->kernarg_address = kernarg;
-    packet->completion_signal = done;
-    const std::uint32_t header =
-        HSA_PACKET_TYPE_KERNEL_DISPATCH | 1u << HSA_PACKET_HEADER_BARRIER |
-        std::uint32_t{HSA_FENCE_SCOPE_SYSTEM} << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
-        std::uint32_t{HSA_FENCE_SCOPE_SYSTEM} << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
-    __atomic_store_n(reinterpret_cast<std::uint32_t*>(packet), header | 1u << 16, __ATOMIC_RELEASE);
-    hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
-}
-
-void* allocate(const Machine& machine, hsa_amd_memory_pool_t pool, std::size_t bytes) {
-    void* memory = nullptr;
-    CHECK(hsa_amd_memory_pool_allocate(pool, bytes, 0, &memory));
-    CHECK(hsa_amd_agents_allow_access(static_cast<std::uint32_t>(machine.gpus.size()),
-                                      machine.gpus.data(), nullptr, memory));
-    return memory;
-}
-
 /// What one agent works with.
 struct Worker {
+    Code code;
     Kernel kernel;
     std::vector<hsa_queue_t*> queues;
     void* kernarg = nullptr;
@@ -215,7 +114,8 @@ struct Worker {
 
 Worker make_worker(const Machine& machine, hsa_agent_t gpu, std::size_t queues, const Work& work) {
     Worker worker;
-    worker.kernel = load_kernel(gpu, work.stream() ? "soak_stream.kd" : "soak_mix.kd");
+    worker.code = load_memory(gpu, soak_code, static_cast<std::size_t>(soak_code_end - soak_code));
+    worker.kernel = find_kernel(worker.code, work.stream() ? "soak_stream.kd" : "soak_mix.kd");
     worker.queues.resize(queues);
     for (hsa_queue_t*& queue : worker.queues)
         CHECK(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX,
@@ -234,8 +134,7 @@ void end_worker(const Worker& worker) {
     CHECK(hsa_amd_memory_pool_free(worker.kernarg));
     for (hsa_queue_t* queue : worker.queues)
         CHECK(hsa_queue_destroy(queue));
-    CHECK(hsa_executable_destroy(worker.kernel.executable));
-    CHECK(hsa_code_object_reader_destroy(worker.kernel.reader));
+    unload(worker.code);
 }
 
 /// One launch on one agent.
@@ -256,13 +155,13 @@ void begin(const Worker& worker, std::size_t round, const Launch& launch) {
     std::memcpy(worker.kernarg, &arguments, sizeof arguments);
     std::memset(worker.out, 0, launch.items * sizeof *worker.out);
     hsa_signal_store_relaxed(worker.done, 1);
-    dispatch(worker.queues[round % worker.queues.size()], worker.kernel, launch.items,
-             worker.kernarg, worker.done);
+    hsa_queue_t* queue = worker.queues[round % worker.queues.size()];
+    ring_doorbell(queue, write_dispatch(queue, worker.kernel, worker.kernarg, launch.items,
+                                        worker.done, true, kGroupItems));
 }
 
 bool finish(const Worker& worker, const Launch& launch, std::vector<std::uint32_t>& expected) {
-    if (hsa_signal_wait_scacquire(worker.done, HSA_SIGNAL_CONDITION_LT, 1, kLaunchLimitNs,
-                                  HSA_WAIT_STATE_BLOCKED) >= 1) {
+    if (!wait_below_one(worker.done, kLaunchLimitNs)) {
         std::fprintf(stderr, "wavetap-soak-program: launch %d did not complete\n", launch.number);
         std::exit(1);
     }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch_launcher.h"
 
-#include "hsa_program.hpp"
+#include "soak/hsa_program.hpp"
 
 #include <string>
 
@@ -35,7 +35,7 @@ struct FillArguments {
 
 void launcher_open() {
     CHECK(hsa_init());
-    CHECK(hsa_iterate_agents(find_agent, &g_machine));
+    g_machine = find_machine();
     for (Lane& lane : g_lanes) {
         CHECK(hsa_queue_create(g_machine.gpu, 256, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr,
                                UINT32_MAX, UINT32_MAX, &lane.queue));

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 // A plain HSA program: loads a code object, launches its kernel, shuts the runtime down, so that a
 // tool's OnUnload runs. usage: hsa_launch CODE.elf [LAUNCHES]
-#include "hsa_program.hpp"
+#include "soak/hsa_program.hpp"
 
 using namespace hsa_program;
 

@@ -5,7 +5,7 @@
 // usage: hsa_paired CODE.elf two|one | hsa_paired CODE.elf slow LAUNCHES MICROSECONDS
 // two: the second launch completes while the first one's chunk is inside, the third does not;
 // one: the second does not. slow: each file takes so long; prints the time by the clock.
-#include "hsa_program.hpp"
+#include "soak/hsa_program.hpp"
 
 #include <dlfcn.h>
 

@@ -9,7 +9,7 @@
 //   illegal  a queue ends in an illegal instruction among N launches; another one goes on
 //   fault    a queue ends in a memory fault; it is destroyed, and another one goes on
 //   stuck    a queue is destroyed while its launch waits for a signal that never comes
-#include "hsa_program.hpp"
+#include "soak/hsa_program.hpp"
 
 #include <atomic>
 #include <chrono>

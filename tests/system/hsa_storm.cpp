@@ -3,8 +3,9 @@
 // Code objects come and go while kernels of others run: each of THREADS threads has a queue, and in each
 // of ROUNDS rounds loads the code object, launches one of its kernels, checks what it wrote and unloads
 // the code object, so that the next one may get its place. usage: hsa_storm CODE.elf THREADS ROUNDS
-#include "hsa_program.hpp"
+#include "soak/hsa_program.hpp"
 
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -19,25 +20,6 @@ struct FillArguments {
     std::uint32_t count, value;
 };
 
-/// An executable of its own on the machine's agent.
-Machine load(const Machine& machine, const char* code_path) {
-    Machine own = machine;
-    own.file = ::open(code_path, O_RDONLY);
-    CHECK(hsa_code_object_reader_create_from_file(own.file, &own.reader));
-    CHECK(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
-                                    nullptr, &own.executable));
-    CHECK(hsa_executable_load_agent_code_object(own.executable, own.gpu, own.reader, nullptr,
-                                                nullptr));
-    CHECK(hsa_executable_freeze(own.executable, nullptr));
-    return own;
-}
-
-void unload(const Machine& own) {
-    CHECK(hsa_executable_destroy(own.executable));
-    CHECK(hsa_code_object_reader_destroy(own.reader));
-    ::close(own.file);
-}
-
 void work(const Machine& machine, const char* code_path, int thread, int rounds) {
     hsa_queue_t* queue = nullptr;
     CHECK(hsa_queue_create(machine.gpu, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
@@ -48,10 +30,10 @@ void work(const Machine& machine, const char* code_path, int thread, int rounds)
         allocate(machine, machine.host_pool, kItems * sizeof(std::uint32_t)));
     const auto value = static_cast<std::uint32_t>(1000 * thread);
     for (int round = 0; round < rounds; ++round) {
-        const Machine own = load(machine, code_path);
+        const Code own = load_file(machine.gpu, code_path);
         const bool fill = (round + thread) % 2 == 0;
         const Kernel kernel = find_kernel(own, fill ? "fill.kd" : "tick.kd");
-        void* kernarg = arguments(own, kernel, FillArguments{out, kItems, value});
+        void* kernarg = arguments(machine, kernel, FillArguments{out, kItems, value});
         const std::uint32_t before = out[kItems - 1];
         hsa_signal_store_relaxed(done, 1);
         ring_doorbell(queue, write_dispatch(queue, kernel, kernarg, kItems, done));
@@ -77,10 +59,10 @@ int main(int argc, char** argv) {
         return 2;
     }
     const int count = std::atoi(argv[2]), rounds = std::atoi(argv[3]);
-    Machine machine = open_machine(argv[1]);
+    const Machine machine = open_machine(argv[1]);
     std::vector<std::thread> threads;
     for (int i = 0; i < count; ++i)
-        threads.emplace_back(work, machine, argv[1], i, rounds);
+        threads.emplace_back(work, std::cref(machine), argv[1], i, rounds);
     for (std::thread& thread : threads)
         thread.join();
     close_machine(machine);

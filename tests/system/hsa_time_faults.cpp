@@ -5,7 +5,7 @@
 // a later start works on a new queue, and what was made is gone at the end.
 // usage: hsa_time_faults FAULT_TOOL.so CODE.elf
 #include "fault_tool.hpp"
-#include "hsa_program.hpp"
+#include "soak/hsa_program.hpp"
 
 #include <wavetap/wavetap.h>
 

@@ -6,7 +6,7 @@
 // queue is, inside of its interceptor. So neither may need the other's thread. The completion gate
 // makes the turns exact: the program goes on only when its context was stopped.
 // With HSA_TOOLS_LIB="WARM_TOOL.so LOCK_TOOL.so". usage: turns CODE.elf CONTEXTS ROTATIONS
-#include "hsa_program.hpp"
+#include "soak/hsa_program.hpp"
 
 #include <wavetap/wavetap.h>
 
