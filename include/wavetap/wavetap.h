@@ -343,8 +343,9 @@ typedef struct wavetap_dispatch_info {
     size_t size; /**< size of this struct in the library; newer ones are longer */
     wavetap_context context;
     uint32_t agent;
-    uint32_t traceable; /**< 0: it cannot be traced, since too many packets came with one doorbell;
-                             the answer does not count */
+    uint32_t traceable; /**< 0: it cannot be traced, since its queue's ring has no room for the
+                             packets around it (wavetap_statistics::ring_crowded, ring_full); the
+                             answer does not count */
     uint64_t dispatch;  /**< counts from 1 in the process, over all agents, kernels of the runtime
                              included, started contexts or not */
     uint64_t queue;     /**< counts from 1 in the process, in the order in which queues were made;
@@ -497,6 +498,12 @@ typedef struct wavetap_statistics {
     uint64_t gpu_full;   /**< pauses, or ends of a run, because the hardware had no room */
     uint64_t halted;     /**< pauses because the trace unit had gone off by itself */
     uint64_t serialized; /**< dispatches that were held back and not traced (\c serialize_all) */
+    uint64_t ring_waits; /**< launches that waited for room in their queue's ring, as with a full
+                              native one */
+    uint64_t ring_crowded; /**< dispatches that could not be traced (\c traceable was 0): too many
+                                packets came with one doorbell */
+    uint64_t ring_full;    /**< the same: the ring stayed full for 60 s, or the launch was made on
+                                ROCr's handler thread, which never waits */
 } wavetap_statistics;
 
 /** Errors: NOT_FOUND (agent). */

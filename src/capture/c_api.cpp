@@ -559,6 +559,7 @@ wavetap_status wavetap_get_statistics(wavetap_session* session, uint32_t agent,
         WAVETAP_CHECK_OK(check_agent(session, agent));
         if (statistics == nullptr) return null_argument("statistics");
         const HubStatistics s = session->session->hub(agent).statistics();
+        const RingCounts rings = session->session->ring_counts(agent);
         wavetap_statistics out{};
         out.contexts = session->session->contexts_of(agent);
         out.runs = s.runs;
@@ -585,6 +586,9 @@ wavetap_status wavetap_get_statistics(wavetap_session* session, uint32_t agent,
         out.cpu_full = s.cpu_full;
         out.gpu_full = s.gpu_full;
         out.halted = s.halted;
+        out.ring_waits = rings.waits;
+        out.ring_crowded = rings.crowded;
+        out.ring_full = rings.full;
         return copy_out(statistics, out);
     });
 }

@@ -43,6 +43,15 @@ struct DispatchClient {
     void* user = nullptr;
 };
 
+/// What a watched queue's ring had room for; counters of one agent since its queues are watched.
+struct RingCounts {
+    std::uint64_t waits = 0; ///< launches that waited until the GPU had come on
+    std::uint64_t crowded =
+        0; ///< dispatches that could have no packets around them: too many came at once
+    std::uint64_t full =
+        0; ///< the same: the ring was full, and stayed so or was not to be waited for
+};
+
 /// Who sees the dispatches of the process (rocr/interception.hpp). Thread safe.
 class DispatchDriver {
   public:
@@ -57,6 +66,7 @@ class DispatchDriver {
     virtual bool deciding() const = 0;
     /// kWouldDeadlock if close() of the agent would wait for the calling thread.
     virtual Result<void> may_wait(std::uint32_t agent, AgentHub& hub) const = 0;
+    virtual RingCounts ring_counts(std::uint32_t agent) const = 0;
     /// The session is about to go: nothing of it is touched any more. Every agent is closed.
     virtual void unbind() = 0;
 };

@@ -60,6 +60,8 @@ class Session {
     /// Who shows dispatches to contexts of dispatch mode. Before the first one starts; must stay until
     /// close() has called its unbind().
     void set_dispatch_driver(DispatchDriver* driver);
+    /// Zeros where nobody shows dispatches.
+    RingCounts ring_counts(std::uint32_t agent) const;
     /// Starts on all of its agents at the same time, or on none of them. Whether they are free is
     /// decided for all at once: of contexts that share an agent, one gets all of its agents. Success
     /// if it already runs. Errors: kNotFound, kWrongState (not configured), kBusy, and those of

@@ -23,6 +23,11 @@ void Session::set_dispatch_driver(DispatchDriver* driver) {
     driver_ = driver;
 }
 
+RingCounts Session::ring_counts(std::uint32_t agent) const {
+    MutexLock lock(mutex_);
+    return driver_ != nullptr ? driver_->ring_counts(agent) : RingCounts{};
+}
+
 // Without the session's lock, since the driver has its own.
 Result<void> Session::may_wait(ContextHandle context) {
     std::vector<std::pair<std::uint32_t, AgentHub*>> agents;

@@ -48,6 +48,7 @@ class FakeDriver final : public DispatchDriver {
         if (!waits_for_itself) return {};
         return Error{ErrorCode::kWouldDeadlock, "waits for itself", "", ""};
     }
+    RingCounts ring_counts(std::uint32_t agent) const override { return {agent + 1, 2, 3}; }
     void unbind() override { ++unbound; }
 };
 
@@ -224,6 +225,30 @@ TEST(SessionDispatchPendingTest, AContextThatIsStartedBeforeTheAgentsAreThereSta
     EXPECT_TRUE(*session.running(*context));
     EXPECT_EQ(driver.opened.size(), 1u);
     EXPECT_TRUE(session.close());
+}
+
+TEST(SessionDispatchStatisticsTest, TheCInterfaceTellsWhatTheRingsHadRoomFor) {
+    FakeGpu gpus[2];
+    FakeDriver driver;
+    auto clock = std::make_unique<SteadyClock>();
+    auto inner = std::make_unique<Session>();
+    for (FakeGpu& gpu : gpus) {
+        AgentHub::Options options;
+        options.engine.topology = {"gfx90a", 1, 8, 14, 4};
+        inner->add_agent(
+            std::make_unique<AgentHub>(std::make_unique<FakeBackend>(gpu), options, *clock));
+    }
+    wavetap_session* session = wrap_session(std::move(clock), std::move(inner));
+    wavetap_statistics statistics{};
+    statistics.size = sizeof statistics;
+    ASSERT_EQ(wavetap_get_statistics(session, 1, &statistics), WAVETAP_STATUS_SUCCESS);
+    EXPECT_EQ(statistics.ring_waits + statistics.ring_crowded + statistics.ring_full, 0u);
+    session_of(session).set_dispatch_driver(&driver);
+    ASSERT_EQ(wavetap_get_statistics(session, 1, &statistics), WAVETAP_STATUS_SUCCESS);
+    EXPECT_EQ(statistics.ring_waits, 2u);
+    EXPECT_EQ(statistics.ring_crowded, 2u);
+    EXPECT_EQ(statistics.ring_full, 3u);
+    EXPECT_EQ(wavetap_session_close(session), WAVETAP_STATUS_SUCCESS);
 }
 
 TEST(CorrelationTest, AStackForEachThread) {

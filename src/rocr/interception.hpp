@@ -58,6 +58,9 @@ class Interception final : public capture::DispatchDriver, private LeaseOwner {
     Result<void> close(std::uint32_t agent) override;
     bool deciding() const override { return Leaser::deciding(); }
     Result<void> may_wait(std::uint32_t agent, capture::AgentHub& hub) const override;
+    capture::RingCounts ring_counts(std::uint32_t agent) const override {
+        return interceptor_->ring_counts(agent);
+    }
     void unbind() override;
 
     /// The process that made it, not a forked child.

@@ -18,13 +18,17 @@ constexpr std::uint32_t kTypeMask = 0xff;
 constexpr std::uint32_t kKernelDispatch = 2;
 constexpr std::uint32_t kBarrierAnd = 3;
 constexpr std::uint32_t kBarrierHeader = kBarrierAnd | 1u << 8 | 2u << 9 | 2u << 11;
-/// Room for what one dispatch may be expanded by.
+/// What is kept free of packets that wavetap adds, for those that must be written in any case.
 constexpr std::uint64_t kRingMargin = 32;
+/// ROCr keeps one packet free, and may write one of its own.
+constexpr std::uint64_t kRingReserve = 2;
 constexpr std::uint32_t kRingFactor = 8, kSmallestRing = 256;
 constexpr std::uint64_t kExpansion = DispatchHooks::kFrontPackets + DispatchHooks::kBackPackets;
 static_assert(1 + kExpansion < kRingFactor);
 /// As long as a program would wait for a full native ring, yet not for ever.
 constexpr auto kRoomLimit = std::chrono::seconds(60);
+/// For one look at the GPU's progress, which may end earlier.
+constexpr std::uint64_t kBlockedNs = 20'000'000;
 
 std::uint64_t kernel_object_of(const Packet& packet) {
     std::uint64_t object = 0;
@@ -55,7 +59,7 @@ QueueInterceptor::QueueInterceptor(const HsaFunctions& hsa, std::vector<GpuAgent
                                    std::vector<bool> watched, DispatchHooks& hooks,
                                    const Clock& clock)
     : hsa_(hsa), agents_(std::move(agents)), watched_(std::move(watched)), hooks_(hooks),
-      clock_(clock) {}
+      clock_(clock), counts_(agents_.size()) {}
 
 hsa_status_t QueueInterceptor::create(hsa_agent_t agent, std::uint32_t size,
                                       hsa_queue_type32_t type, QueueErrorHandler callback,
@@ -97,13 +101,14 @@ hsa_status_t QueueInterceptor::create(hsa_agent_t agent, std::uint32_t size,
     }
 
     record->ring_packets = (*queue)->size;
-    // Without all of them nobody would know when the ring is full.
+    // Without all of them nobody would know when the ring is full, and who may wait for it.
     bool room_known = true;
     for (Progress& progress : record->progress) {
         if (hsa_.signal_create(0, 0, nullptr, &progress.signal) == HSA_STATUS_SUCCESS) continue;
         progress.signal = {};
         room_known = false;
     }
+    room_known = room_known && ask_handler_thread(record->progress[0].signal);
     Queue& made = *record;
     {
         // Kept in any case: ROCr has its address for errors.
@@ -173,18 +178,18 @@ void QueueInterceptor::on_packets(const void* packets, std::uint64_t count, std:
 void QueueInterceptor::handle(Queue& queue, const Packet* packets, std::uint64_t count,
                               PacketWriter writer) {
     queue.out.clear();
+    RoomDeadline deadline;
+    const std::uint64_t all = queue.ring_packets - kRingReserve;
     if (!hook([&] { queue.out.reserve(count * (1 + kExpansion) + 1); })) {
-        wait_for_room(queue, count);
+        (void)wait_for_room(queue, count, all, deadline);
         queue.written += count;
         writer(packets, count);
         return;
     }
-    const std::uint64_t most = queue.ring_packets - kRingMargin - 1;
     for (std::uint64_t i = 0; i < count; ++i) {
         queue.back.clear();
         if ((packets[i].words[0] & kTypeMask) == kKernelDispatch) {
-            // One call of the writer must fit into the ring, however many packets came at once.
-            queue.note.room = queue.out.size() + (count - i) + kExpansion <= most;
+            queue.note.room = room_for_dispatch(queue, count - i, deadline);
             hook([&] {
                 hooks_.before_dispatch(queue.agent, queue.note, kernel_object_of(packets[i]),
                                        queue.out, queue.back);
@@ -195,10 +200,25 @@ void QueueInterceptor::handle(Queue& queue, const Packet* packets, std::uint64_t
         queue.out.back().words[0] |= kBarrierBit;
         queue.out.insert(queue.out.end(), queue.back.begin(), queue.back.end());
     }
-    wait_for_room(queue, queue.out.size() + 1);
+    // What must be written in any case; what was added to it has its room.
+    (void)wait_for_room(queue, queue.out.size(), all, deadline);
     add_progress_packet(queue);
     queue.written += queue.out.size();
     writer(queue.out.data(), queue.out.size());
+}
+
+bool QueueInterceptor::room_for_dispatch(Queue& queue, std::uint64_t left, RoomDeadline& deadline) {
+    Counts& counts = counts_[queue.agent];
+    const std::uint64_t limit = queue.ring_packets - kRingMargin;
+    // One call of the writer must fit into the ring, with a progress packet.
+    const std::uint64_t need = queue.out.size() + left + kExpansion + 1;
+    if (need > limit) {
+        counts.crowded.fetch_add(1);
+        return false;
+    }
+    if (wait_for_room(queue, need, limit, deadline)) return true;
+    counts.full.fetch_add(1);
+    return false;
 }
 
 void QueueInterceptor::collect_progress(Queue& queue) {
@@ -218,6 +238,7 @@ void QueueInterceptor::add_progress_packet(Queue& queue) {
     if (after - queue.last_progress < interval) return;
     collect_progress(queue);
     if (queue.in_flight == kProgressSignals) return;
+    if (after + 1 - queue.retired > queue.ring_packets - kRingReserve) return;
     Progress& progress = queue.progress[(queue.oldest + queue.in_flight) % kProgressSignals];
     if (progress.signal.handle == 0) return;
     hsa_.signal_store(progress.signal, 1);
@@ -227,19 +248,39 @@ void QueueInterceptor::add_progress_packet(Queue& queue) {
     ++queue.in_flight;
 }
 
-void QueueInterceptor::wait_for_room(Queue& queue, std::uint64_t count) {
-    const std::uint64_t limit = queue.ring_packets - kRingMargin;
-    if (queue.written + count - queue.retired <= limit) return;
+bool QueueInterceptor::wait_for_room(Queue& queue, std::uint64_t count, std::uint64_t limit,
+                                     RoomDeadline& deadline) {
+    const auto fits = [&] { return queue.written + count - queue.retired <= limit; };
+    if (fits()) return true;
     collect_progress(queue);
-    if (queue.written + count - queue.retired <= limit) return;
-    if (on_handler_thread()) return;
-    overrun_waits_.fetch_add(1);
-    const TimePoint deadline = clock_.deadline_after(kRoomLimit);
-    while (queue.in_flight > 0 && queue.written + count - queue.retired > limit &&
-           clock_.now() < deadline) {
-        std::this_thread::yield();
-        collect_progress(queue);
+    if (fits()) return true;
+    if (on_handler_thread()) return false;
+    if (!deadline) {
+        counts_[queue.agent].waits.fetch_add(1);
+        deadline = clock_.deadline_after(kRoomLimit);
     }
+    while (queue.in_flight > 0 && clock_.now() < *deadline) {
+        (void)hsa_.signal_wait(queue.progress[queue.oldest].signal, HSA_SIGNAL_CONDITION_LT, 1,
+                               kBlockedNs, HSA_WAIT_STATE_BLOCKED);
+        collect_progress(queue);
+        if (fits()) return true;
+    }
+    return false;
+}
+
+capture::RingCounts QueueInterceptor::ring_counts(std::uint32_t agent) const {
+    const Counts& counts = counts_[agent];
+    return {counts.waits.load(), counts.crowded.load(), counts.full.load()};
+}
+
+bool QueueInterceptor::ask_handler_thread(hsa_signal_t zero) {
+    if (handler_thread_.load() != std::thread::id{}) return true;
+    const auto tell = [](hsa_signal_value_t, void* data) {
+        static_cast<QueueInterceptor*>(data)->note_handler_thread();
+        return false;
+    };
+    return hsa_.signal_async_handler(zero, HSA_SIGNAL_CONDITION_LT, 1, tell, this) ==
+           HSA_STATUS_SUCCESS;
 }
 
 } // namespace wavetap::rocr

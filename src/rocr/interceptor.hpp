@@ -5,6 +5,7 @@
 #include "base/clock.hpp"
 #include "base/mutex.hpp"
 #include "capture/backend.hpp"
+#include "capture/dispatch_mode.hpp"
 #include "rocr/agents.hpp"
 #include "rocr/hsa_table.hpp"
 
@@ -12,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -38,7 +40,7 @@ Packet vendor_packet(const capture::CommandBuffer& buffer, hsa_signal_t completi
 struct QueueNote {
     std::uint64_t queue_id = 0; ///< counts from 1, never reused
     std::uint64_t value = 0;    ///< the hooks' own
-    bool room = false;          ///< at the moment: packets may be put behind the dispatch
+    bool room = false;          ///< for packets around the dispatch that is on its way
     bool counting = false;      ///< the hooks' own: it has run make_counter_enable()'s stream
 };
 
@@ -58,9 +60,10 @@ class DispatchHooks {
     virtual void queue_ending(std::uint32_t, const QueueNote&) {}
     /// The queue is in error: none of its packets will run any more. In ROCr's thread.
     virtual void queue_failed(std::uint32_t, const QueueNote&) {}
-    /// Appends packets that must come before this dispatch and, at most kBackPackets and only where
-    /// `queue.room`, behind it; then the dispatch gets the barrier bit. Both have room for that. What
-    /// it throws is counted, and the dispatch goes on with what was appended before.
+    /// Where `queue.room`, appends at most kFrontPackets that must come before this dispatch and at most
+    /// kBackPackets behind it; then the dispatch gets the barrier bit. Both have room for that. Without
+    /// room the dispatch is written as it is, and nothing may be appended. What it throws is counted, and
+    /// the dispatch goes on with what was appended before.
     virtual void before_dispatch(std::uint32_t agent, QueueNote& queue, std::uint64_t kernel_object,
                                  std::vector<Packet>& front, std::vector<Packet>& back) = 0;
     static constexpr std::size_t kFrontPackets = 4, kBackPackets = 2;
@@ -88,12 +91,13 @@ class QueueInterceptor {
 
     /// From now on packets pass unchanged.
     void stop() { active_.store(false); }
-    /// ROCr's handler thread tells its name once; a full ring is not waited for on it.
+    /// The calling thread is ROCr's handler thread, on which a full ring is not waited for.
     void note_handler_thread() { handler_thread_.store(std::this_thread::get_id()); }
     bool on_handler_thread() const { return handler_thread_.load() == std::this_thread::get_id(); }
     /// Exceptions of hooks, and dispatches that passed unchanged for want of memory.
     std::uint64_t failures() const { return failures_.load(); }
-    std::uint64_t overrun_waits() const { return overrun_waits_.load(); }
+    /// Precondition: the agent exists.
+    capture::RingCounts ring_counts(std::uint32_t agent) const;
 
   private:
     static constexpr std::size_t kProgressSignals = 16;
@@ -119,8 +123,16 @@ class QueueInterceptor {
                            void* data, PacketWriter writer);
     static void on_error(hsa_status_t status, hsa_queue_t* source, void* data);
     void handle(Queue& queue, const Packet* packets, std::uint64_t count, PacketWriter writer);
+    /// ROCr's handler thread will tell its name, if it has not.
+    bool ask_handler_thread(hsa_signal_t zero);
     void collect_progress(Queue& queue);
-    void wait_for_room(Queue& queue, std::uint64_t count);
+    /// Until when this call of the interceptor waits, once it has begun to.
+    using RoomDeadline = std::optional<TimePoint>;
+    /// Whether `count` packets fit, so that at most `limit` are in the ring; waits for that if it may.
+    bool wait_for_room(Queue& queue, std::uint64_t count, std::uint64_t limit,
+                       RoomDeadline& deadline);
+    /// For what may be put around a dispatch with `left` packets from it on in this call.
+    bool room_for_dispatch(Queue& queue, std::uint64_t left, RoomDeadline& deadline);
     void add_progress_packet(Queue& queue);
     /// What a hook throws stays here.
     template <class Call> bool hook(Call call) noexcept {
@@ -139,9 +151,12 @@ class QueueInterceptor {
     DispatchHooks& hooks_;
     const Clock& clock_;
     std::atomic<bool> active_{true};                ///< read in handlers without a lock
-    std::atomic<std::thread::id> handler_thread_{}; ///< written once, compared only
-    std::atomic<std::uint64_t> overrun_waits_{0};   ///< statistics
-    std::atomic<std::uint64_t> failures_{0};        ///< statistics
+    std::atomic<std::thread::id> handler_thread_{}; ///< always the same one; compared only
+    struct Counts {                                 ///< statistics
+        std::atomic<std::uint64_t> waits{0}, crowded{0}, full{0};
+    };
+    std::vector<Counts> counts_;             ///< of each agent
+    std::atomic<std::uint64_t> failures_{0}; ///< statistics
     Mutex mutex_;
     std::uint64_t next_queue_ WAVETAP_GUARDED_BY(mutex_) = 1;
     std::unordered_map<hsa_queue_t*, Queue*> live_ WAVETAP_GUARDED_BY(mutex_);

@@ -127,6 +127,24 @@ void RocrBackend::free_host(const capture::HostMemory& memory) {
     (void)hsa_.memory_pool_free(memory.host);
 }
 
+// What fills the ring is a submission that was not answered: its signal tells of progress.
+Result<void> RocrBackend::wait_for_room(std::uint64_t count, TimePoint deadline) const {
+    const auto fits = [&] {
+        return hsa_.queue_load_write_index(queue_) + count - hsa_.queue_load_read_index(queue_) <=
+               queue_->size;
+    };
+    while (!fits()) {
+        if (std::chrono::steady_clock::now() >= deadline)
+            return Error{ErrorCode::kTimeout, "the trace queue stays full", "", ""};
+        const Slot* waited = &slots_[0];
+        for (const Slot& slot : slots_)
+            if (slot.taken && hsa_.signal_load(slot.signal) > 0) waited = &slot;
+        (void)hsa_.signal_wait(waited->signal, HSA_SIGNAL_CONDITION_LT, 1, kBlockedNs,
+                               HSA_WAIT_STATE_BLOCKED);
+    }
+    return {};
+}
+
 Result<capture::Ticket> RocrBackend::submit(std::span<const capture::CommandBuffer> buffers,
                                             TimePoint deadline) {
     if (queue_ == nullptr) return Error{ErrorCode::kWrongState, "there is no trace queue", "", ""};
@@ -139,12 +157,7 @@ Result<capture::Ticket> RocrBackend::submit(std::span<const capture::CommandBuff
         return Error{ErrorCode::kTimeout, "the trace queue does not answer", "", ""};
 
     const std::uint64_t count = buffers.size();
-    while (hsa_.queue_load_write_index(queue_) + count - hsa_.queue_load_read_index(queue_) >
-           queue_->size) {
-        if (std::chrono::steady_clock::now() >= deadline)
-            return Error{ErrorCode::kTimeout, "the trace queue stays full", "", ""};
-        std::this_thread::yield();
-    }
+    WAVETAP_CHECK_OK(wait_for_room(count, deadline));
     Slot& slot = slots_[free_slot];
     hsa_.signal_store(slot.signal, 1);
     slot.taken = true;

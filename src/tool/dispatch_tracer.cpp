@@ -118,7 +118,7 @@ void DispatchTracer::finish(TimePoint deadline) {
         const auto note = [this](std::uint64_t& count, const char* how) {
             if (count != 0)
                 recorder_.warning(std::to_string(std::exchange(count, 0)) + " dispatches ran " +
-                                  how + ": too many packets at once");
+                                  how + ": no room in their queue's ring");
         };
         note(agent->crowded, "untraced");
         note(agent->beside, "beside others");

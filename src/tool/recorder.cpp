@@ -387,7 +387,7 @@ capture::HubStatistics Recorder::statistics_of(const Agent& agent) {
     return sum;
 }
 
-std::string Recorder::statistics_json() {
+std::string Recorder::statistics_json(const std::vector<capture::RingCounts>& rings) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (std::uint32_t i = 0; i < agents_.size(); ++i) {
         const capture::HubStatistics s = statistics_of(agents_[i]);
@@ -415,14 +415,17 @@ std::string Recorder::statistics_json() {
                         {"gpu_full", s.gpu_full},
                         {"halted", s.halted},
                         {"markers", s.markers},
-                        {"deadline_misses", s.deadline_misses}});
+                        {"deadline_misses", s.deadline_misses},
+                        {"ring_waits", rings[i].waits},
+                        {"ring_crowded", rings[i].crowded},
+                        {"ring_full", rings[i].full}});
     }
     return nlohmann::ordered_json{{"agents", list}}.dump();
 }
 
-void Recorder::finish() {
+void Recorder::finish(const std::vector<capture::RingCounts>& rings) {
     // Before the hubs give their resources back, so that the numbers are those of the run.
-    const std::string statistics = statistics_json();
+    const std::string statistics = statistics_json(rings);
     if (auto closed = session_.close(); !closed) {
         error(closed.error());
         (void)gate_->close(SteadyClock().deadline_after(kLastCallLimit));

@@ -78,8 +78,8 @@ class Recorder {
     void warning(const std::string& text);
 
     /// Closes the hubs, writes statistics and the end of the folder. A hub's thread that does not end
-    /// in time calls the runtime no more.
-    void finish();
+    /// in time calls the runtime no more. `rings`: of each agent.
+    void finish(const std::vector<capture::RingCounts>& rings);
 
   private:
     /// For tests: a consumer, and a hub, that are slow by the measure of the run itself.
@@ -124,7 +124,7 @@ class Recorder {
     static void on_lease_chunk(const capture::Chunk& chunk, void* user);
     void store_chunk(std::uint32_t run, const capture::Chunk& chunk);
     void keep(Result<void> written);
-    std::string statistics_json();
+    std::string statistics_json(const std::vector<capture::RingCounts>& rings);
     bool first_time(const std::string& text);
 
     std::unique_ptr<store::FolderWriter> folder_;

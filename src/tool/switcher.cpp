@@ -51,6 +51,11 @@ void Switcher::before_dispatch(std::uint32_t index, rocr::QueueNote& queue,
     Agent& agent = *agents_[index];
     const KernelTable::Kernel kernel = kernels_.find(kernel_object);
     const std::uint64_t number = recorder_.dispatch(index, kernel.name);
+    if (!queue.room) {
+        MutexLock lock(agent.mutex);
+        if (kernel.matches) ++agent.crowded;
+        return;
+    }
     if (agent.counter_enable && !std::exchange(queue.counting, true))
         front.push_back(rocr::vendor_packet(*agent.counter_enable, {}));
     bool lost_signal = false;
@@ -199,6 +204,14 @@ void Switcher::last(Agent& agent) {
 
 void Switcher::finish(TimePoint deadline) {
     for (auto& agent : agents_) {
+        std::uint64_t crowded = 0;
+        {
+            MutexLock lock(agent->mutex);
+            crowded = std::exchange(agent->crowded, 0);
+        }
+        if (crowded != 0)
+            recorder_.warning(std::to_string(crowded) +
+                              " dispatches began no window: no room in their queue's ring");
         release_all(*agent);
         if (recorder_.contexts(agent->index) != 0) post(*agent, &Switcher::last);
     }

@@ -73,6 +73,7 @@ class Switcher final : public Tracer, private rocr::DispatchHooks {
         std::deque<std::unique_ptr<Switch>> pending WAVETAP_GUARDED_BY(mutex); ///< oldest first
         std::vector<std::unique_ptr<Switch>> used WAVETAP_GUARDED_BY(mutex);   ///< signals to reuse
         std::uint64_t next_id WAVETAP_GUARDED_BY(mutex) = 1;
+        std::uint64_t crowded WAVETAP_GUARDED_BY(mutex) = 0; ///< in no window: no room in the ring
         bool finished WAVETAP_GUARDED_BY(mutex) = false;
         bool done WAVETAP_GUARDED_BY(mutex) = false; ///< the last job has run
         CondVar changed;

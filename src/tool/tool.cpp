@@ -125,7 +125,12 @@ void Tool::finalize() {
             recorder_->warning("no host memory " + std::to_string(failures) +
                                " times: dispatches or code objects are missing");
     });
-    guard([this] { recorder_->finish(); });
+    guard([this] {
+        std::vector<capture::RingCounts> rings;
+        for (std::uint32_t i = 0; i < agents_.size(); ++i)
+            rings.push_back(interceptor_->ring_counts(i));
+        recorder_->finish(rings);
+    });
 }
 
 } // namespace wavetap::tool

@@ -54,6 +54,8 @@ class Dispatch(record_test.RecordTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn(f'hsa_queues: batch {launches}, all equal', result.stdout)
         self.check_every_launch(launches, launches)
+        # The program is faster than the GPU: with seven packets each they do not all fit into the ring.
+        self.assertGreater(self.agent_statistics()['ring_waits'], 0)
 
     def check_runs_of_one_dispatch(self, contexts=None):
         begun, ended = self.lines('run_begin'), self.lines('run_end')
@@ -77,6 +79,7 @@ class Dispatch(record_test.RecordTest):
         self.assertEqual(statistics['threads'], 2)
         self.assertEqual((statistics['refused'], statistics['bytes_lost'], statistics['gaps'],
                           statistics['deadline_misses']), (0, 0, 0, 0))
+        self.assertEqual((statistics['ring_crowded'], statistics['ring_full']), (0, 0))
 
 
 class Quick(Dispatch):
@@ -145,6 +148,7 @@ class Quick(Dispatch):
                                        self.queues_program('held', 250))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.check_every_launch(250, 250)
+        self.assertEqual(self.agent_statistics()['ring_waits'], 0)
 
     def test_thirty_thousand_doorbells_for_sixteen_packets_declined(self):
         result = self.trace_dispatches(['--kernel', 'no_such_kernel', '--allow-empty'],
