@@ -414,8 +414,9 @@ WAVETAP_API wavetap_status wavetap_context_configure_dispatch(
  * success everything issued after the return is traced. A context that runs already: success. Errors:
  * BUSY (at once; of contexts that share an agent and start together, one gets all of its agents),
  * NOT_FOUND, WRONG_STATE (not configured, or the session closes), WOULD_DEADLOCK, LIMIT (queue,
- * memory), UNAVAILABLE, TIMEOUT (5 s for the GPU, and 10 s more to disarm after a failure before; 120 s
- * if a handler of the agent does not return; a later start rebuilds the queue).
+ * memory), UNAVAILABLE (the runtime refused; on gfx9 also: a trace unit is off behind its start), TIMEOUT
+ * (5 s for the GPU, and 10 s more to disarm after a failure before; 120 s if a handler of the agent does
+ * not return; a later start rebuilds the queue).
  *
  * Dispatch mode: takes the agents (BUSY as above), and shows the dispatches that are launched after the
  * return. UNSUPPORTED: the session does not see dispatches (wavetap_session_intercept()).

@@ -76,6 +76,46 @@ TEST_F(AgentHubTest, EveryGenerationStartsAndStops) {
     }
 }
 
+TEST_F(AgentHubTest, AStartBehindWhichTheUnitIsOffIsRefused_AndALaterOneWorks) {
+    make();
+    for (const std::uint32_t buffers : {1U, 3U}) {
+        RunRequest asked = request(1, 4 * kMiB, buffers == 1 ? 0b101 : 1);
+        asked.buffers = buffers;
+        if (buffers > 1) asked.config.buffers = kRingSlots;
+        gpu_.stays_off = true;
+        const auto refused = hub_->start(asked);
+        ASSERT_FALSE(refused) << buffers;
+        EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+        EXPECT_NE(refused.error().message.find("shader engine 0 is off"), std::string::npos)
+            << to_string(refused.error());
+        EXPECT_EQ(hub_->state(), HubState::kIdle);
+        EXPECT_EQ(received_.count, 0);
+        gpu_.stays_off = false;
+        auto run = hub_->start(asked);
+        ASSERT_TRUE(run) << to_string(run.error());
+        EXPECT_TRUE(run->stop());
+        received_.count = 0;
+    }
+    EXPECT_EQ(hub_->statistics().queues_created, 1u) << "nothing was lost";
+    EXPECT_EQ(hub_->statistics().refused, 2u);
+    expect_nothing_held();
+}
+
+// A small buffer may be full before its status is read; what says so has been on.
+TEST_F(AgentHubTest, AUnitThatIsOffAndHasWrittenHasBeenOn) {
+    make();
+    gpu_.stays_off = true;
+    gpu_.wptr = 100;
+    auto run = hub_->start(request(1));
+    ASSERT_TRUE(run) << to_string(run.error());
+    EXPECT_TRUE(run->stop());
+    gpu_.wptr = 0;
+    gpu_.status = 1U << 31; // FULL
+    run = hub_->start(request(1));
+    ASSERT_TRUE(run) << to_string(run.error());
+    EXPECT_TRUE(run->stop());
+}
+
 TEST_F(AgentHubTest, NothingIsHeldBeforeTheFirstStart) {
     make();
     EXPECT_EQ(gpu_.queues, 0);

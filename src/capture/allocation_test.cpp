@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <optional>
 #include <vector>
@@ -48,7 +49,7 @@ void* counted(std::size_t size) {
 namespace wavetap::capture {
 namespace {
 
-/// Answers everything at once, out of memory taken at the start.
+/// Answers everything at once, out of memory taken at the start; every trace unit says that it is on.
 class InstantBackend final : public Backend {
   public:
     Result<void> create_queue() override { return {}; }
@@ -64,7 +65,20 @@ class InstantBackend final : public Backend {
     }
     void free_device(const DeviceMemory&) override {}
     void free_host(const HostMemory&) override {}
-    Result<Ticket> submit(std::span<const CommandBuffer>, TimePoint) override { return Ticket{1}; }
+    Result<Ticket> submit(std::span<const CommandBuffer>, TimePoint) override {
+        say_on();
+        return Ticket{1};
+    }
+    void say_on() {
+        const pm4::ControlLayout layout = pm4::control_layout(pm4::Dialect::kWavetap);
+        constexpr std::uint32_t kBusy = 1U << 30;
+        // The first block begins with the control block.
+        for (std::uint32_t se = 0; se < 8; ++se)
+            std::memcpy(blocks_.front().data() +
+                            pm4::engine_entry_offset(pm4::Dialect::kWavetap, se) +
+                            layout.query_status,
+                        &kBusy, sizeof kBusy);
+    }
     Result<void> wait(Ticket, TimePoint) override { return {}; }
     Result<void> copy_to_host(const HostMemory&, std::uint64_t, std::uint64_t, std::uint64_t,
                               TimePoint) override {
@@ -124,9 +138,11 @@ TEST(AllocationTest, AWarmStartAndStopAllocateNothing) {
 class InstantQueues final : public LeaseClient {
   public:
     AgentHub* hub = nullptr;
+    InstantBackend* gpu = nullptr;
     std::atomic<int> ready{0}, ended{0};
     void lease_ready(void* lease, const Result<void>&) override {
         ++ready;
+        gpu->say_on();
         hub->lease_retired(lease);
     }
     void lease_ended(void*, const Result<RunSummary>&) override { ++ended; }
@@ -192,8 +208,10 @@ class ShortMemoryTest : public ::testing::Test {
     bool life(std::uint64_t n, bool for_ever) {
         AgentHub::Options options;
         options.engine.topology = topology_;
-        AgentHub hub(std::make_unique<InstantBackend>(), options, clock_);
+        auto backend = std::make_unique<InstantBackend>();
         InstantQueues queues;
+        queues.gpu = backend.get();
+        AgentHub hub(std::move(backend), options, clock_);
         queues.hub = &hub;
         const RunRequest one = request(1), three = request(3);
         errors_ = 0;

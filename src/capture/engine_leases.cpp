@@ -101,7 +101,8 @@ Result<void> HubEngine::write_lease(const RunRequest& request, const SlotPlan& p
     const MarkerLog::Position until = log_.end();
     std::vector<std::uint32_t> markers, joints;
     WAVETAP_CHECK_OK(append_replay(until, markers, joints));
-    const std::uint64_t start_dwords = streams.start.dwords + markers.size();
+    const std::uint64_t marked_dwords = streams.start.dwords + markers.size();
+    const std::uint64_t start_dwords = marked_dwords + streams.confirm.dwords;
     if (start_dwords > lease_start_dwords_ || streams.stop.dwords > lease_stop_dwords_)
         return Error{ErrorCode::kLimit,
                      std::to_string(joints.size()) + " code objects are too many to mark", "",
@@ -112,6 +113,9 @@ Result<void> HubEngine::write_lease(const RunRequest& request, const SlotPlan& p
     std::byte* stop = start + lease_start_dwords_ * 4ull;
     std::memcpy(start, packets_->words(streams.start), streams.start.dwords * 4ull);
     std::ranges::copy(std::as_bytes(std::span(markers)), start + streams.start.dwords * 4ull);
+    if (streams.confirm.dwords != 0)
+        std::memcpy(start + marked_dwords * 4, packets_->words(streams.confirm),
+                    streams.confirm.dwords * 4ull);
     fill_nops(start + start_dwords * 4,
               lease_start_dwords_ - static_cast<std::uint32_t>(start_dwords));
     std::memcpy(stop, packets_->words(streams.stop), streams.stop.dwords * 4ull);

@@ -134,7 +134,8 @@ Result<void> FakeBackend::execute(const CommandBuffer& buffer) {
         if (packet->opcode == pm4::Opcode::kSetUconfigReg) {
             const std::uint32_t reg = pm4::kUconfigBase + (packet->body[0] & 0xffff);
             if (reg == pm4::gfx9::kSqThreadTraceUserdata2) ++gpu_.user_data_words;
-            if (reg == pm4::gfx9::kSqThreadTraceMode) gpu_.armed = (packet->body[1] >> 21 & 3) != 0;
+            if (reg == pm4::gfx9::kSqThreadTraceMode)
+                gpu_.armed = !gpu_.stays_off && (packet->body[1] >> 21 & 3) != 0;
         }
         if (packet->opcode != pm4::Opcode::kCopyData || (packet->body[0] & 0xf) != 0) continue;
         const std::uint32_t reg = packet->body[1] & 0x3ffff;

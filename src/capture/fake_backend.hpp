@@ -28,6 +28,7 @@ struct FakeGpu {
     std::atomic<std::uint32_t> status{0};                          ///< every engine
     std::atomic<std::int64_t> queues{0}, device_blocks{0}, host_blocks{0}, device_bytes{0};
     std::atomic<bool> armed{false};
+    std::atomic<bool> stays_off{false}; ///< the trace unit is not armed by a start
     std::atomic<std::uint64_t> freed_while_armed{0};
     std::atomic<std::uint64_t> user_data_words{0};
     std::function<void(Call)>

@@ -6,6 +6,7 @@
 #include "capture/own_packets.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -132,7 +133,7 @@ Result<void> HubEngine::build_replay(MarkerLog::Position until) {
         end = joint;
     }
     close_piece();
-    if (replay_buffers_.size() + 1 > Backend::kMaxCommandBuffers) {
+    if (replay_buffers_.size() + 2 > Backend::kMaxCommandBuffers) {
         replay_until_.reset();
         return Error{ErrorCode::kLimit,
                      std::to_string(joints.size()) + " code objects are too many to mark", "",
@@ -165,21 +166,41 @@ Result<void> HubEngine::submit_start(const TraceStreams& streams) {
     std::array<CommandBuffer, Backend::kMaxCommandBuffers> buffers{};
     buffers[0] = streams.start;
     std::copy(replay_buffers_.begin(), replay_buffers_.end(), buffers.begin() + 1);
-    auto done =
-        submit_and_wait({buffers.data(), replay_buffers_.size() + 1}, options_.limits.start);
+    std::size_t count = replay_buffers_.size() + 1;
+    if (streams.confirm.dwords != 0) buffers[count++] = streams.confirm;
+    auto done = submit_and_wait({buffers.data(), count}, options_.limits.start);
     if (done) statistics_.markers += replay_markers_;
     return done;
 }
 
+// A unit that is off and has written nothing was never on: a small buffer may be full by now.
+Result<void> HubEngine::check_armed(const TraceStreams& streams, const pm4::TraceConfig& config) {
+    if (streams.confirm.dwords == 0) return {};
+    std::array<EngineReadback, kMostEngines> list{};
+    const std::span<EngineReadback> engines(
+        list.data(), static_cast<std::size_t>(std::popcount(config.se_mask)));
+    WAVETAP_CHECK_OK(packets_->read_ring(streams, config, RingMoment::kQueried, 0, engines));
+    for (const EngineReadback& engine : engines) {
+        const pm4::EngineResult& result = engine.result;
+        if (engine.running || engine.flipped || result.bytes != 0 || result.write_error) continue;
+        return Error{ErrorCode::kUnavailable,
+                     "the trace unit of shader engine " + std::to_string(engine.engine) +
+                         " is off behind its start",
+                     "", "another profiler may use it"};
+    }
+    return {};
+}
+
 void HubEngine::begin_stream(const RunRequest& request) {
-    StreamEngine::Context context{request, run_->id, run_->streams, run_->start_counter,
-                                  [this]() -> Result<void> {
-                                      const MarkerLog::Position until = log_.end();
-                                      WAVETAP_CHECK_OK(build_replay(until));
-                                      WAVETAP_CHECK_OK(submit_start(run_->streams));
-                                      marked_ = until;
-                                      return {};
-                                  }};
+    StreamEngine::Context context{
+        request, run_->id, run_->streams, run_->start_counter, [this]() -> Result<void> {
+            const MarkerLog::Position until = log_.end();
+            WAVETAP_CHECK_OK(build_replay(until));
+            WAVETAP_CHECK_OK(submit_start(run_->streams));
+            WAVETAP_CHECK_OK(check_armed(run_->streams, run_->request.config));
+            marked_ = until;
+            return {};
+        }};
     stream_.begin(std::move(context));
 }
 
@@ -211,6 +232,12 @@ Result<void> HubEngine::start_run(const RunRequest& request, const SlotPlan& pla
         lost_ = true;
         done.error().message = "trace start did not complete: " + done.error().message;
         return done;
+    }
+    if (auto armed = check_armed(*streams, request.config); !armed) {
+        // Others of its engines may be on.
+        lost_ = !submit_and_wait({&streams->stop, 1}, options_.limits.stop);
+        if (!lost_) disarm_.reset();
+        return armed;
     }
     marked_ = until;
     run_ = Run{request, run, *streams, bank_.output(0), backend_->counter(), false};
@@ -301,7 +328,8 @@ FinishedRun HubEngine::take_run(Result<void> outcome) {
         disarm_ = run_->streams.stop;
         outcome.error().message = "trace stop did not complete: " + outcome.error().message;
     } else {
-        outcome = packets_->read_back(run_->streams, config, run_->output, engines);
+        outcome = check_armed(run_->streams, config); // of a lease nobody has asked yet
+        if (outcome) outcome = packets_->read_back(run_->streams, config, run_->output, engines);
     }
     if (!outcome) {
         std::uint64_t mask = config.se_mask;

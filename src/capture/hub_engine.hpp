@@ -37,7 +37,8 @@ class HubEngine {
     HubEngine(const HubEngine&) = delete;
     HubEngine& operator=(const HubEngine&) = delete;
 
-    /// Arms the trace unit; complete on return. Never throws. After an error nothing runs; gpu_lost() tells
+    /// Arms the trace unit; complete on return, and confirmed by its status where the packet source can
+    /// ask for that. Never throws. After an error nothing runs; gpu_lost() tells
     /// whether packets may have reached a GPU that did not answer. Errors: kLimit, kUnavailable,
     /// kTimeout, kInvalidArgument, kUnsupported.
     Result<void> start(const RunRequest& request, const SlotPlan& plan, std::uint64_t run);
@@ -126,7 +127,10 @@ class HubEngine {
     Result<void> build_replay(MarkerLog::Position until);
     OutputSlots output_slots(const RunRequest& request) const;
     Result<TraceStreams> build_streams(const RunRequest& request);
+    /// Start stream, markers, and the question whether the units are armed.
     Result<void> submit_start(const TraceStreams& streams);
+    /// What that question said; nothing where it is not asked. Errors: kUnavailable.
+    Result<void> check_armed(const TraceStreams& streams, const pm4::TraceConfig& config);
     void begin_stream(const RunRequest& request);
     Result<RunSummary> stop_stream(bool deliver);
     Result<void> submit_and_wait(std::span<const CommandBuffer> buffers, Duration limit);

@@ -152,7 +152,18 @@ Result<std::uint64_t> ControlArena::measure_entry() const {
     }
     WAVETAP_TRY(const auto start, pm4::build_start(topology_, largest, memory));
     WAVETAP_TRY(const auto stop, pm4::build_stop(topology_, largest, memory));
-    return round_up(start.size() * 4, 256) + round_up(stop.size() * 4, 256);
+    WAVETAP_TRY(const auto confirm, build_confirm(largest, memory));
+    return round_up(start.size() * 4, 256) + round_up(stop.size() * 4, 256) +
+           round_up(confirm.size() * 4, 256);
+}
+
+// What BUSY says of an armed unit is known of gfx9 only (docs/formats/pm4-thread-trace.md).
+Result<std::vector<std::uint32_t>>
+ControlArena::build_confirm(const pm4::TraceConfig& config, const pm4::TraceMemory& memory) const {
+    if (dialect_ != pm4::Dialect::kWavetap ||
+        pm4::generation_of(topology_.gfx) != pm4::Generation::kGfx9)
+        return std::vector<std::uint32_t>{};
+    return pm4::build_query(topology_, config, memory);
 }
 
 Result<void> ControlArena::ensure() {
@@ -179,8 +190,10 @@ Result<TraceStreams> ControlArena::streams(const pm4::TraceConfig& config, std::
     const pm4::TraceMemory memory{output_va, memory_.va, {extra_va.begin(), extra_va.end()}};
     WAVETAP_TRY(const auto start, pm4::build_start(topology_, config, memory));
     WAVETAP_TRY(const auto stop, pm4::build_stop(topology_, config, memory));
+    WAVETAP_TRY(const auto confirm, build_confirm(config, memory));
     const std::uint64_t stop_offset = round_up(start.size() * 4, 256);
-    if (stop_offset + stop.size() * 4 > entry_bytes_)
+    const std::uint64_t confirm_offset = stop_offset + round_up(stop.size() * 4, 256);
+    if (confirm_offset + confirm.size() * 4 > entry_bytes_)
         return Error{ErrorCode::kInternal, "command stream is larger than measured",
                      "control arena", ""};
 
@@ -192,11 +205,15 @@ Result<TraceStreams> ControlArena::streams(const pm4::TraceConfig& config, std::
     const std::uint64_t at = streams_offset_ + index * entry_bytes_;
     std::memcpy(memory_.host + at, start.data(), start.size() * 4);
     std::memcpy(memory_.host + at + stop_offset, stop.data(), stop.size() * 4);
+    std::copy(confirm.begin(), confirm.end(),
+              reinterpret_cast<std::uint32_t*>(memory_.host + at + confirm_offset));
     ++built_;
     entry.output_va = output_va;
     entry.extra_va = extra;
     entry.streams.start = {memory_.va + at, static_cast<std::uint32_t>(start.size())};
     entry.streams.stop = {memory_.va + at + stop_offset, static_cast<std::uint32_t>(stop.size())};
+    entry.streams.confirm = {memory_.va + at + confirm_offset,
+                             static_cast<std::uint32_t>(confirm.size())};
     entry.used = true;
     return entry.streams;
 }

@@ -95,6 +95,9 @@ class ControlArena {
         TraceStreams streams;
     };
     Result<std::uint64_t> measure_entry() const;
+    /// TraceStreams::confirm; empty where there is none.
+    Result<std::vector<std::uint32_t>> build_confirm(const pm4::TraceConfig& config,
+                                                     const pm4::TraceMemory& memory) const;
 
     Backend& backend_;
     pm4::TraceTopology topology_;

@@ -41,6 +41,20 @@ TEST_F(LeaseTest, LeasesRunInTheOrderTheyCame_AndAreDeliveredInIt) {
     EXPECT_EQ(received_.bytes, 100u * (8 + 320));
 }
 
+TEST_F(LeaseTest, ALeaseWhoseUnitStayedOffEndsWithAnError_AndTheNextOneIsGood) {
+    open();
+    gpu_.stays_off = true;
+    ASSERT_TRUE(hub_->lease(id(0), request(0)));
+    ASSERT_TRUE(queues_.wait_ended(1));
+    gpu_.stays_off = false;
+    ASSERT_TRUE(hub_->lease(id(1), request(1)));
+    ASSERT_TRUE(queues_.wait_ended(2));
+    EXPECT_TRUE(hub_->close_leases(queues_.streams.owner, false));
+    EXPECT_EQ(queues_.good(), (std::vector<bool>{false, true}));
+    EXPECT_EQ(hub_->statistics().queues_created, 0u);
+    expect_nothing_held();
+}
+
 // "Serialize all": those in between take their turn, touch no slot and are no run.
 TEST_F(LeaseTest, AnUntracedLeaseHasItsTurnAndNoData) {
     gpu_.wptr = 10;

@@ -27,6 +27,9 @@ struct OutputSlots {
 /// Command streams of one configuration in GPU-visible memory.
 struct TraceStreams {
     CommandBuffer start, stop;
+    /// Behind `start` it stores what read_ring(kQueried) reads: whether the units are armed. No dwords:
+    /// this source or chip has no such question.
+    CommandBuffer confirm;
     std::uint64_t capacity_bytes = 0; ///< of one engine in one output slot
     std::uint64_t id = 0;             ///< the source's own
 };
@@ -51,7 +54,7 @@ struct EngineReadback {
     pm4::EngineResult result;
     std::uint64_t va = 0;     ///< of its first byte; not for rings
     std::uint64_t header = 0; ///< gfx9: the 8 bytes in front of the data; not for rings
-    // Rings: as pm4::QueryResult says it.
+    // Rings, and behind a start (TraceStreams::confirm): as pm4::QueryResult says it.
     bool flipped = false, running = true;
     std::uint32_t read_offset = 0;
 };
@@ -91,7 +94,7 @@ class PacketSource {
     virtual Result<void> read_ring(const TraceStreams& streams, const pm4::TraceConfig& config,
                                    RingMoment moment, std::uint32_t swapped,
                                    std::span<EngineReadback> engines) = 0;
-    /// The words of a start or stop stream. They hold no address of themselves, and may be executed
+    /// The words of a start, stop or confirm stream. They hold no address of themselves, and may be executed
     /// from elsewhere.
     virtual const std::byte* words(const CommandBuffer& buffer) const = 0;
 

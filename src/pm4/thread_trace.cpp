@@ -275,9 +275,10 @@ Result<std::vector<std::uint32_t>>
 build_query(const TraceTopology& topology, const TraceConfig& config, const TraceMemory& memory) {
     WAVETAP_TRY(const std::uint64_t capacity, capacity_per_engine(topology, config));
     WAVETAP_CHECK_OK(check_memory(topology, config, memory));
-    if (config.buffers < 2) return invalid("a query needs a ring of buffers", "buffers", "");
-    if (generation_of(topology.gfx) != Generation::kGfx9)
-        return rdna::query(topology, config, memory, capacity);
+    const bool gfx9 = generation_of(topology.gfx) == Generation::kGfx9;
+    if (config.buffers < 2 && !(gfx9 && config.dialect == Dialect::kWavetap))
+        return invalid("a query needs a ring of buffers", "buffers", "");
+    if (!gfx9) return rdna::query(topology, config, memory, capacity);
     return Gfx9StreamBuilder(topology, config, memory, capacity).query();
 }
 

@@ -135,8 +135,9 @@ Result<std::vector<std::uint32_t>> build_start(const TraceTopology&, const Trace
 Result<std::vector<std::uint32_t>> build_stop(const TraceTopology&, const TraceConfig&,
                                               const TraceMemory&);
 
-/// Rings only: stores STATUS and WPTR of every selected engine while the trace runs (query_status
-/// and query_wptr). Errors: as build_start(), and kInvalidArgument without a ring.
+/// Stores STATUS and WPTR of every selected engine while the trace runs (query_status and
+/// query_wptr). Errors: as build_start(), and kInvalidArgument without a ring, unless it is kWavetap's
+/// of gfx9.
 Result<std::vector<std::uint32_t>> build_query(const TraceTopology&, const TraceConfig&,
                                                const TraceMemory&);
 /// Rings only: after engine `se` moved on for the `swap`th time (from 0), stores its STATUS and WPTR
@@ -174,7 +175,8 @@ std::uint32_t command_cache_policy(const TraceTopology& topology);
 /// of a stop.
 struct QueryResult {
     bool needs_swap = false; ///< the hardware has moved on
-    bool running = false;    ///< armed, or still writing; gfx12: room is left or a buffer waits
+    bool running =
+        false; ///< gfx9: BUSY, armed or still writing; gfx12: room is left or a buffer waits
     bool write_error = false;
     /// Where the first whole token begins in the buffer that it left (without needs_swap: in the one
     /// that it fills): 0, 2, 4, 6. The bytes before it end a token of the buffer before.

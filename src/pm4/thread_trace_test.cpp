@@ -466,7 +466,21 @@ TEST(RingTest, Query_StoresStatusAndWptrBesideThoseOfStop) {
 }
 
 TEST(RingTest, WithoutRing_QueryAndSwapRefused) {
-    EXPECT_FALSE(build_query(kGfx90a, config_of(1, 64 * kMiB), kMemory));
+    for (const Dialect dialect : {Dialect::kAug25, Dialect::kRead26}) {
+        TraceConfig recorded = config_of(1, 64 * kMiB);
+        recorded.dialect = dialect;
+        EXPECT_FALSE(build_query(kGfx90a, recorded, kMemory));
+    }
+    // Ours tells, too, whether a start has armed the unit.
+    const auto query = build_query(kGfx90a, config_of(0x5, 64 * kMiB), kMemory);
+    ASSERT_TRUE(query);
+    const Effects asked = run(kGfx90a, *query);
+    const ControlLayout layout = control_layout(Dialect::kWavetap);
+    for (const std::uint32_t se : {0U, 2U}) {
+        const std::uint64_t entry = kMemory.control_va + engine_entry_offset(Dialect::kWavetap, se);
+        EXPECT_EQ(asked.register_at.at(entry + layout.query_status), 0xC33AU);
+        EXPECT_EQ(asked.register_at.at(entry + layout.query_wptr), 0xC339U);
+    }
     EXPECT_FALSE(build_swap(kGfx90a, config_of(1, 64 * kMiB), kMemory, 0, 0));
 }
 

@@ -154,13 +154,15 @@ void life(const Tool& tool, Program& program, hsa_agent_t agent, const char* nam
     wavetap_status status = wavetap_context_start(session.session, other);
     EXPECT(status == 0, "other agent: %d %s", status, wavetap_last_error());
 
-    tool.hang_on(agent.handle, dwords);
+    // A start asks as a query does.
+    if (at_start) tool.hang_on(agent.handle, dwords);
     const auto begin = std::chrono::steady_clock::now();
     status = wavetap_context_start(session.session, streaming);
     EXPECT((status == WAVETAP_STATUS_TIMEOUT) == at_start, "start: %d %s", status,
            wavetap_last_error());
     if (!at_start) {
         EXPECT(status == 0, "start: %d %s", status, wavetap_last_error());
+        tool.hang_on(agent.handle, dwords);
         program.launch(name);
         status = wavetap_context_stop(session.session, streaming);
         EXPECT(status != 0 && wavetap_last_error()[0] != '\0', "nobody was told");
