@@ -85,7 +85,9 @@ void AbiSink::add(RecordType type, std::vector<Record>& records, const Record& r
 
 void AbiSink::wave(const decode::WaveView& view) {
     const decode::WaveHead& head = view.head;
-    if (!head.on_target || !head.start_seen) return;
+    if (!head.on_target) return;
+    // An end without a start is told by the occupancy alone.
+    if (!head.start_seen && view.instructions.empty()) return;
     if (setup_.hidden_latency) analyse(view);
     if (!setup_.wanted.has(kWave)) return;
     const decode::InstructionList& list = view.instructions;

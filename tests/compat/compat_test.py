@@ -329,6 +329,36 @@ def synthetic(scratch):
     return count
 
 
+# gfx12: the wave of slot 3 is restored at 770 (count 68), returns from its trap and goes on.
+RESTORED = '''
+    11 02 70 68 08 10 13 09 01 80 25 00 00 00 00 00 09 82 0c 00 96 00 01 00 19 82 0d 00 20 00 00 00
+    d1 31 00 71 00 59 04 08 00 00 00 51 23 00 0c 80 41 88 51 d7 00 82 51 07 9d 01 a3 01 b4 08 00 a2
+    41 02 51 8f 00 15 80 01'''
+# gfx9: the first token of the wave is an INST.
+RUNNING = '''
+    11 c0 0f 00 00 00 00 00 f0 2f 01 00 40 42 0f 00 00 00 8f 18 96 00 02 00 8f 1a 20 00 00 00
+    8f 00 25 08 00 00 a0 00 0a 00 40 06 0d 02 00 00 1a 00 1d 03 00 00 40 01 0d 02 00 00 1a 78 e0 01
+    06 00 00 00 00 00 00 00'''
+
+
+def running_before(scratch):
+    """Waves that ran before the trace began are told with the instructions seen of them."""
+    empty = scratch / 'none.txt'
+    empty.write_text('')
+    for name, text, head, insts in (
+            ('restored', RESTORED, [0, 0, 3, 1, 16, 0, 0, 770, 1500],
+             [['IMMED', 1201, 1, 0], ['VALU', 1205, 1, 0], ['VMEM', 1210, 6, 4],
+              ['MSG', 1216, 284, 0]]),
+            ('running', RUNNING, [0, 0, 0, 0, 0, 0, 0, 1056, 1672],
+             [['SMEM', 1456, 4, 0], ['IMMED', 1460, 8, 8], ['MSG', 1544, 4, 0]])):
+        blob = scratch / f'{name}.att'
+        blob.write_bytes(bytes.fromhex(text))
+        waves = parse(run('callback', blob, empty, '0')).get('wave', [])
+        check(name, 'wave', [w['head'] for w in waves], [head])
+        check(name, 'instructions', [[CATEGORY[i[0]], *i[1:4]] for w in waves for i in w['insts']],
+              insts)
+
+
 if not data.is_dir():
     print(f'REAL TRACES MISSING: set WAVETAP_DATA (looked in {data})')
     sys.exit(1 if os.environ.get('CI') else 77)
@@ -336,6 +366,7 @@ with tempfile.TemporaryDirectory() as scratch_name:
     scratch_path = pathlib.Path(scratch_name)
     decoded, placed, in_pieces, hidden_cycles = real(scratch_path)
     streams = synthetic(scratch_path)
+    running_before(scratch_path)
 for line in failures[:20]:
     print(line)
 print(f'{decoded} real blobs (each decoded twice), {placed} instructions, {streams} streams, '
