@@ -49,11 +49,12 @@ std::int32_t event_number(decode::EventKind kind) {
 
 } // namespace
 
-Event event_of(const decode::EventRecord& record) {
+Event event_of(const decode::EventRecord& record, bool gfx9) {
     Event out;
     out.size = sizeof out;
     out.time = static_cast<std::int64_t>(record.time);
-    out.type = event_number(record.kind);
+    const bool told = !record.by_write || (gfx9 && record.kind == decode::EventKind::kPartialFlush);
+    out.type = told ? event_number(record.kind) : 0;
     out.me = record.me;
     out.pipe = record.pipe;
     out.flags = static_cast<std::uint16_t>((record.of_pipe ? kEventOfPipe : 0) |

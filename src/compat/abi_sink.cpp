@@ -184,7 +184,7 @@ void AbiSink::realtime(const decode::RealtimeRecord& record) {
 }
 
 void AbiSink::event(const decode::EventRecord& record) {
-    Event out = event_of(record);
+    Event out = event_of(record, gfx9_);
     if (out.type != 0) send(kEvent, &out, 1);
 }
 

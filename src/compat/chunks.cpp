@@ -16,6 +16,7 @@ constexpr Duration kWaitForChunk = std::chrono::milliseconds(100);
 /// Passes on what the caller wants until it fails.
 class ScanSink final : public decode::RecordSink {
   public:
+    /// `version`: of the stream's header from gfx10 on; 0 on gfx9.
     ScanSink(RecordCallback callback, void* user, const Wanted& wanted, unsigned version)
         : callback_(callback), user_(user), wanted_(wanted), version_(version) {}
     void dispatch(const decode::DispatchRecord& record) override {
@@ -24,7 +25,7 @@ class ScanSink final : public decode::RecordSink {
         send(kDispatch, &out);
     }
     void event(const decode::EventRecord& record) override {
-        Event out = event_of(record);
+        Event out = event_of(record, version_ == 0);
         out.time = 0;
         if (out.type != 0) send(kEvent, &out);
     }

@@ -260,7 +260,8 @@ template <class To> void Gfx9Engine::rest(const Token& token, StreamPoint at, To
     case TokenType::kEvent:
     case TokenType::kEventCs:
     case TokenType::kEventGfx1:
-        registers_.event(at, {}, get<TokenType::kEventCs, FieldId::kEventId>(token));
+        registers_.event(at, {}, get<TokenType::kEventCs, FieldId::kEventId>(token),
+                         RegisterState::EventSource::kToken);
         break;
     case TokenType::kNewPc: {
         constexpr auto kToken = TokenType::kNewPc;

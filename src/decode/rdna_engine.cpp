@@ -248,7 +248,7 @@ void RdnaEngine<kGen>::event_token(const Token& token, StreamPoint at) {
         at, queue(get<kToken, FieldId::kMe>(token), get<kToken, FieldId::kPipe>(token)),
         get<kToken, FieldId::kEventId>(token),
         get<kToken, FieldId::kBop>(token) != 0 ? RegisterState::EventSource::kTokenAtBottom
-                                               : RegisterState::EventSource::kToken);
+                                               : RegisterState::EventSource::kTokenOfPipe);
 }
 
 template <Generation kGen> void RdnaEngine<kGen>::new_header(const Token& token, StreamPoint at) {

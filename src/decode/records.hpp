@@ -122,6 +122,7 @@ struct EventRecord {
     std::uint64_t offset_bytes = 0; ///< of the token
     bool of_pipe = false;           ///< from an EVENT token (gfx10 and later), which names a pipe
     bool at_bottom = false;         ///< that token says: at the bottom of the pipe
+    bool by_write = false; ///< a register write says so; an EVENT token may say it once more
 };
 
 /// s_ttracedata of a wave.

@@ -47,8 +47,9 @@ void RegisterState::event(StreamPoint at, QueueKey queue, std::uint32_t number,
     const EventKind kind = kind_of_event(number);
     const bool shows_number = kind == EventKind::kOtherEvent || kind == EventKind::kCacheFlush;
     sink_->event({at.time, kind, queue.me, queue.pipe, false, shows_number ? number : 0,
-                  at.offset_bytes, source != EventSource::kWrite,
-                  source == EventSource::kTokenAtBottom});
+                  at.offset_bytes,
+                  source == EventSource::kTokenOfPipe || source == EventSource::kTokenAtBottom,
+                  source == EventSource::kTokenAtBottom, source == EventSource::kWrite});
 }
 
 void RegisterState::dispatch(StreamPoint at, QueueKey queue, std::uint32_t initiator) {
@@ -100,7 +101,7 @@ void RegisterState::write_compute(StreamPoint at, QueueKey queue, std::uint32_t 
         if (address >= kNumThreadX && address <= kNumThreadZ) {
             values_.threads[address - kNumThreadX] = data;
         } else if (address == (gfx9 ? kNowhereGfx9 : kNowhere)) {
-            event(at, queue, data);
+            event(at, queue, data, EventSource::kWrite);
         } else if (address == (gfx9 ? kRsrc3Gfx9 : kRsrc3)) {
             values_.rsrc3 = data;
         }

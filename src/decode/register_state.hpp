@@ -62,10 +62,14 @@ class RegisterState {
     /// A dispatch was started on `queue`.
     void dispatch(StreamPoint at, QueueKey queue, std::uint32_t initiator);
     /// Where an event came from.
-    enum class EventSource : std::uint8_t { kWrite, kToken, kTokenAtBottom };
+    enum class EventSource : std::uint8_t {
+        kWrite,
+        kToken, ///< of gfx9, which names no pipe
+        kTokenOfPipe,
+        kTokenAtBottom
+    };
     /// An event write or EVENT token with the hardware's event number.
-    void event(StreamPoint at, QueueKey queue, std::uint32_t number,
-               EventSource source = EventSource::kWrite);
+    void event(StreamPoint at, QueueKey queue, std::uint32_t number, EventSource source);
 
     /// Start address of the kernel last set up on a queue.
     std::uint64_t entry_address(unsigned index) const {

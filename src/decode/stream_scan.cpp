@@ -206,7 +206,7 @@ void StreamScanner::take_rdna(const Token& token, StreamPoint at) {
         registers_.event(at, key(layout.event), get(token, layout.event_id),
                          get(token, layout.event_bottom) != 0
                              ? RegisterState::EventSource::kTokenAtBottom
-                             : RegisterState::EventSource::kToken);
+                             : RegisterState::EventSource::kTokenOfPipe);
         break;
     case TokenType::kMisc:
         misc(token, at);
@@ -319,7 +319,7 @@ void StreamScanner::take_gfx9(const Token& token, std::span<const std::byte> byt
     case TokenType::kEvent:
     case TokenType::kEventCs:
     case TokenType::kEventGfx1:
-        registers_.event(at, {}, get(token, layout.event_id));
+        registers_.event(at, {}, get(token, layout.event_id), RegisterState::EventSource::kToken);
         break;
     default:
         break;

@@ -22,6 +22,8 @@ CATEGORY = ['NONE', 'SMEM', 'SALU', 'VMEM', 'FLAT', 'LDS', 'VALU', 'JUMP', 'NEXT
             'MSG', 'BVH']
 STATE = ['EMPTY', 'IDLE', 'EXEC', 'WAIT', 'STALL']
 CPU = {'gfx950': 'gfx942', 'gfx1100': 'gfx1100', 'gfx1200': 'gfx1201'}  # LLVM 19 has no gfx950
+# What AMD's decoder made of all blobs of an example set: events, blobs.
+EVENTS = {'gfx950': (960, 192), 'gfx1100': (6160, 60), 'gfx1200': (4224, 48)}
 failures = []
 
 
@@ -272,6 +274,7 @@ def latency(where, blob, elf, base, listing):
 def real(scratch):
     blobs = instructions = pieces = hidden = 0
     for arch in CPU:
+        first, events = blobs, 0
         for folder in sorted(path.parent for path in (data / arch).rglob('meta.json')):
             base = int(json.loads((folder / 'meta.json').read_text())['load_base'], 16)
             listing = scratch / 'code.txt'
@@ -286,6 +289,7 @@ def real(scratch):
                                             golden, base, mode)
                     if mode == 'callback':
                         whole = parse(text)  # compare() takes rows out of its own
+                events += len(whole.get('event', []))
                 chunk_by_chunk(f'{arch}/{folder.name}/{blob.stem}', blob, whole)
                 pieces += standalone(f'{arch}/{folder.name}/{blob.stem}', blob, listing, base, whole)
                 hidden += latency(f'{arch}/{folder.name}/{blob.stem}', blob, folder / 'code.elf',
@@ -293,6 +297,8 @@ def real(scratch):
                 blobs += 1
             if folder.name.startswith('gemm'):
                 run('hazards', folder / 'se0.att')
+        check(arch, 'events for each blob', [events * EVENTS[arch][1]],
+              [EVENTS[arch][0] * (blobs - first)])
     return blobs, instructions, pieces, hidden
 
 
