@@ -42,6 +42,8 @@ class Collector final : public RecordSink {
         wave.cluster = head.cluster;
         wave.stitched = view.stitched;
         wave.lines_without_token = view.lines_without_token;
+        wave.with_pc = view.with_pc;
+        wave.without_pc = view.without_pc;
         const InstructionList& list = view.instructions;
         wave.instructions.resize(list.size());
         for (std::size_t i = 0; i < list.size(); ++i) {

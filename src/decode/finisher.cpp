@@ -113,6 +113,8 @@ void WaveFinisher::deliver(const WaveHead& head, InstructionList& list, AnchorLi
     view.excluded_barrier_waits = stitcher.barrier_waits;
     view.stitched = stitcher.complete;
     view.lines_without_token = stitcher.lines_without_token;
+    view.with_pc = stitcher.placed;
+    view.without_pc = stitcher.without_pc;
     view.digest = sink_->digest(view);
     add_unknown(head, stitcher.unknown);
     send(view, stitcher.placed, stitcher.missing - unplaced.no_code - unplaced.no_pc, unplaced,
@@ -124,7 +126,7 @@ void WaveFinisher::find_pcs(Stitcher& stitcher, FinishedWave& wave) const {
     wave.has_pc.clear();
     wave.barrier_waits.clear();
     wave.unknown.clear();
-    wave.placed = wave.missing = 0;
+    wave.placed = wave.without_pc = wave.missing = 0;
     wave.lines_without_token = wave.mismatches = 0;
     wave.complete = false;
     if (!want_pcs_ || wave.list.empty()) return;
@@ -134,6 +136,7 @@ void WaveFinisher::find_pcs(Stitcher& stitcher, FinishedWave& wave) const {
     std::swap(wave.barrier_waits, stitcher.barrier_waits);
     std::swap(wave.unknown, stitcher.unknown);
     wave.placed = stitcher.placed;
+    wave.without_pc = stitcher.without_pc;
     wave.missing = stitcher.missing - wave.unplaced.no_code - wave.unplaced.no_pc;
     wave.lines_without_token = stitcher.lines_without_token;
     wave.mismatches = stitcher.mismatches;

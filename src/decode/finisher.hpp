@@ -58,7 +58,7 @@ struct FinishedWave {
     std::vector<std::uint8_t> has_pc;
     std::vector<WaveRecord::ExcludedBarrierWait> barrier_waits;
     std::vector<PcRef> unknown; ///< as Stitcher's
-    std::uint64_t placed = 0, missing = 0;
+    std::uint64_t placed = 0, without_pc = 0, missing = 0;
     Unplaced unplaced;
     std::uint32_t lines_without_token = 0, mismatches = 0;
     bool complete = false;
@@ -118,9 +118,9 @@ class WaveFinisher final : public WaveReceiver {
 
   private:
     static WaveView view_of(const FinishedWave& wave) {
-        return {wave.head,     wave.list,          wave.pcs,      wave.has_pc,
-                wave.timeline, wave.barrier_waits, wave.complete, wave.lines_without_token,
-                wave.digest};
+        return {wave.head,     wave.list,          wave.pcs,       wave.has_pc,
+                wave.timeline, wave.barrier_waits, wave.complete,  wave.lines_without_token,
+                wave.digest,   wave.placed,        wave.without_pc};
     }
     void find_pcs(Stitcher& stitcher, FinishedWave& wave) const;
     Unplaced attribute(const InstructionList& list, AnchorList& anchors) const;

@@ -71,6 +71,8 @@ struct WaveRecord {
     /// and no token was given to a line of another kind.
     bool stitched = false;
     std::uint32_t lines_without_token = 0; ///< lines of code that stitching had to step over
+    std::uint64_t with_pc = 0;             ///< instructions that have their program counter
+    std::uint64_t without_pc = 0;          ///< that lack it; traps, which have none, are neither
     std::uint8_t contexts = 0;             ///< context saves and restores
     std::uint8_t workgroup = 0; ///< gfx9: low bits of the work-group's slot; gfx12: its id
     std::uint8_t cluster = 0;   ///< gfx1250

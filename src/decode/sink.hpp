@@ -87,6 +87,8 @@ struct WaveView {
     bool stitched = false;
     std::uint32_t lines_without_token = 0;
     WaveDigest digest{};
+    std::uint64_t with_pc = 0;    ///< instructions that have their program counter
+    std::uint64_t without_pc = 0; ///< that lack it; traps, which have none, are neither
 };
 
 /// A wave slot was taken or given back, in stream order.

@@ -332,7 +332,8 @@ void Stitcher::run(InstructionList& list, const AnchorList& anchors,
         if (!on_code && cursor.strict) forget(cursor, i);
     }
     complete = placed + traps == count && lines_without_token == 0 && mismatches == 0;
-    if (!all.empty()) missing = count - placed - traps;
+    without_pc = count - placed - traps;
+    if (!all.empty()) missing = without_pc;
     if (insert_barrier_waits && !barrier_waits.empty()) insert_waits(list, timeline, wave_start);
 }
 

@@ -34,7 +34,9 @@ class Stitcher {
     std::uint32_t lines_without_token = 0;
     std::uint32_t mismatches = 0; ///< instructions placed on a line of another kind
     std::uint64_t placed = 0;
-    std::uint64_t missing = 0;  ///< instructions without one, in a wave that has anchors
+    std::uint64_t without_pc =
+        0;                      ///< instructions without one; traps, which have none, are left out
+    std::uint64_t missing = 0;  ///< the same, but 0 for a wave without anchors
     std::vector<PcRef> unknown; ///< lines where the wave came to bytes that are no instruction
 
   private:
