@@ -54,6 +54,10 @@ constexpr std::array<Row, kFaultCount> kRows{{
     {Fault::kSlotOutOfRange, "slot-out-of-range", "error",
      "A token names a wave slot that the chip does not have.",
      "The bytes are damaged; records near it may be wrong."},
+    {Fault::kTargetOutOfRange, "target-out-of-range", "error",
+     "The header names a CU that no token can name; no wave has instructions.",
+     "Some tools put the shader engine's number over the CU's; correct bits 20 to 24 of the "
+     "header."},
     {Fault::kErrorPc, "error-pc", "error", "The hardware marked a program counter as invalid.",
      "Instructions behind it may be placed wrongly until the next known one."},
     {Fault::kNoCodeObject, "no-code-object", "info",

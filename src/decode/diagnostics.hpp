@@ -26,6 +26,7 @@ enum class Fault : std::uint8_t {
     kResetWithoutTimestamp,
     kTimeBackwards,
     kSlotOutOfRange,
+    kTargetOutOfRange,
     kErrorPc,
     kNoCodeObject,
     kUnknownPc,

@@ -79,6 +79,12 @@ Made gfx9_fault(Fault fault) {
     case Fault::kSlotOutOfRange:
         start(10);
         break;
+    case Fault::kTargetOutOfRange: {
+        start(0);
+        Made made{stream.bytes(), {}};
+        made.bytes[3] |= std::byte{1}; // bit 4 of the CU
+        return made;
+    }
     default:
         ADD_FAILURE() << "no stream for it";
     }
@@ -177,6 +183,7 @@ Made stream_with(Fault fault) {
     case Fault::kResetWithoutTimestamp:
     case Fault::kTimeBackwards:
     case Fault::kSlotOutOfRange:
+    case Fault::kTargetOutOfRange:
     case Fault::kErrorPc:
     case Fault::kHeaderChanged:
         return rdna_fault(fault);
@@ -206,8 +213,11 @@ TEST(Faults, EachOfTheTableIsRaisedByAStreamThatHasIt) {
         EXPECT_NE(found, nullptr);
         if (found == nullptr) continue;
         EXPECT_GE(found->count, 1U);
-        // The chip is known before the first byte; all else has a place.
-        EXPECT_TRUE(static_cast<Fault>(i) == Fault::kNearestChip || found->first_offset_bytes > 0);
+        // The chip is known before the first byte and the header is there; all else has a place.
+        const auto fault = static_cast<Fault>(i);
+        if (fault != Fault::kNearestChip && fault != Fault::kTargetOutOfRange) {
+            EXPECT_GT(found->first_offset_bytes, 0U);
+        }
         EXPECT_LE(found->first_offset_bytes, made.bytes.size());
         EXPECT_LE(found->first_time, records.last_time);
     }

@@ -64,6 +64,8 @@ Result<void> StreamDecoder::begin(std::span<const std::byte> bytes, bool whole) 
     setup.pool = pool_.get();
     setup.part_bytes = part_bytes;
     const bool gfx9 = header_->generation == sqtt::Generation::kGfx9;
+    constexpr unsigned kGfx9Cus = 16; // tokens have four bits for it
+    if (gfx9 && header_->target_cu >= kGfx9Cus) diagnostics_->add(Fault::kTargetOutOfRange, 0, 0);
     engine_ = gfx9 ? make_gfx9_engine(setup) : make_rdna_engine(setup);
     if (gfx9 && !options_.header) start_bits_ = 64;
     return {};
