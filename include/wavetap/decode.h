@@ -31,8 +31,13 @@
  * what a handler gets is valid during its call. Beside that, a decode needs memory for the waves that
  * are open and the code they run through, whatever the length of the trace.
  *
+ * Layers: tokens, what they say (occupancy, dispatches, registers, code objects, events, samples),
+ * waves with their instructions, totals. Set the handlers of those that are wanted: what nobody asks
+ * for is not made, and with the token handler alone nothing is decoded at all.
+ *
  * ABI: the handler table starts with its size, set by the caller; newer libraries accept older sizes.
- * The layouts of records are fixed within a SONAME.
+ * The layouts of records are fixed within a SONAME, but records that come one a call may grow at
+ * their end.
  */
 
 #include <wavetap/wavetap.h>
@@ -120,6 +125,9 @@ typedef struct wavetap_wave {
     size_t instruction_count;
     const wavetap_timeline_piece* timeline;
     size_t timeline_count;
+    /** How well the code fits: instructions that have their program counter, and that lack it. The
+     * time in a trap (WAVETAP_CATEGORY_TRAP) has none and is in neither. */
+    uint64_t with_pc, without_pc;
 } wavetap_wave;
 
 /** A kernel launch, as the registers tell it. */
@@ -153,7 +161,111 @@ typedef struct wavetap_diagnostic {
     const char* sentence;       /**< what happened */
 } wavetap_diagnostic;
 
-/** Who is called; null members are left out. */
+/** A field of a token. */
+typedef struct wavetap_token_field {
+    const char* name; /**< a stable word: "slot", "pipe", "data", …; static storage */
+    uint64_t value;
+} wavetap_token_field;
+
+/** A token as it stands in the stream, padding included. */
+typedef struct wavetap_token {
+    uint64_t offset_bits; /**< of its first bit, from the first byte that was decoded */
+    const char* name; /**< "WSTART", "INST", …; "UNKNOWN" if the table has none; static storage */
+    uint32_t bits;    /**< its length */
+    uint32_t delta; /**< its time field, in shader clocks (gfx9: units of four), 0 if it has none */
+    uint64_t low, high;                /**< its bits, the first 64 and the rest */
+    const wavetap_token_field* fields; /**< all that have a meaning, beside the time */
+    size_t field_count;
+} wavetap_token;
+
+enum {
+    WAVETAP_OCCUPANCY_START = 1,    /**< the slot was taken; else it was given back */
+    WAVETAP_OCCUPANCY_WORKGROUP = 2 /**< `workgroup` is known */
+};
+
+/** A wave slot of the shader engine was taken or given back, on any CU, in stream order. */
+typedef struct wavetap_occupancy {
+    uint64_t time;
+    wavetap_pc entry; /**< where the wave's kernel begins */
+    uint8_t sa;       /**< shader array */
+    uint8_t cu;       /**< gfx9: CU; later: WGP */
+    uint8_t simd, slot;
+    uint8_t me, pipe; /**< of the queue */
+    uint8_t workgroup;
+    uint8_t cluster; /**< gfx1250; 0 = none */
+    uint32_t flags;  /**< WAVETAP_OCCUPANCY_… */
+    uint32_t reserved;
+} wavetap_occupancy;
+
+/**
+ * A write of a register from 0xC000 on (user configuration: 0xC340 to 0xC343 are the user-data
+ * registers of the trace). What the compute registers say is in dispatches and entries; the writes
+ * themselves are tokens.
+ */
+typedef struct wavetap_register_write {
+    uint64_t time;
+    uint32_t reg; /**< number of the register, in dwords */
+    uint32_t data;
+} wavetap_register_write;
+
+enum {
+    WAVETAP_CODE_MARKER_UNLOAD = 1,    /**< it was unloaded; the address says nothing */
+    WAVETAP_CODE_MARKER_FROM_START = 2 /**< it was loaded before the trace began */
+};
+
+/** What a marker in the stream says of a code object. */
+typedef struct wavetap_code_marker {
+    uint64_t time;
+    uint64_t id;
+    uint64_t address; /**< where it was loaded */
+    uint64_t bytes;
+    uint32_t flags; /**< WAVETAP_CODE_MARKER_… */
+    uint32_t reserved;
+} wavetap_code_marker;
+
+enum {
+    WAVETAP_SHADER_DATA_IMMEDIATE = 1, /**< the short form, of one byte */
+    WAVETAP_SHADER_DATA_PRIVILEGED = 2 /**< written by the trap handler */
+};
+
+/** What a wave wrote into the trace (s_ttracedata). */
+typedef struct wavetap_shader_data {
+    uint64_t time;
+    uint32_t value;
+    uint32_t flags; /**< WAVETAP_SHADER_DATA_… */
+    uint8_t sa;     /**< shader array */
+    uint8_t cu;     /**< gfx9: CU; later: WGP */
+    uint8_t simd, slot;
+    uint32_t reserved;
+} wavetap_shader_data;
+
+/** A sample of the performance counters of a CU (gfx9). */
+typedef struct wavetap_counters {
+    uint64_t time;
+    uint16_t counters[4]; /**< of the bank, 13 bits each */
+    uint8_t cu, bank;
+    uint8_t reserved[6];
+} wavetap_counters;
+
+/** An instruction that another SIMD of the target's WGP issued (gfx11 and later). */
+typedef struct wavetap_other_simd {
+    uint64_t time; /**< of issue */
+    uint32_t cycles;
+    uint32_t category; /**< a wavetap_category: LDS, FLAT or VMEM */
+} wavetap_other_simd;
+
+/** Sums over a stream. */
+typedef struct wavetap_totals {
+    uint64_t tokens; /**< padding included */
+    uint64_t first_time, last_time;
+    uint64_t instructions;          /**< of all waves */
+    uint64_t instructions_with_pc;  /**< 0 if neither waves nor diagnostics are wanted */
+    uint64_t clock_base;            /**< gfx9: the absolute clock of time 0; 0 = not told */
+    uint32_t counter_frequency_khz; /**< of the constant counter, if the stream names it; else 0 */
+    uint32_t reserved;
+} wavetap_totals;
+
+/** Who is called; null members are left out. Records of one kind come in stream order. */
 typedef struct wavetap_decode_handlers {
     size_t size; /**< sizeof(wavetap_decode_handlers) */
     void (*wave)(const wavetap_wave* wave, void* user);
@@ -162,6 +274,15 @@ typedef struct wavetap_decode_handlers {
     /** A sample of the constant counter at a shader clock. */
     void (*realtime)(uint64_t time, uint64_t counter, void* user);
     void (*diagnostic)(const wavetap_diagnostic* diagnostic, void* user); /**< last */
+    /** The tokens of the bytes of a call come before its other records. */
+    void (*token)(const wavetap_token* token, void* user);
+    void (*occupancy)(const wavetap_occupancy* occupancy, void* user);
+    void (*register_write)(const wavetap_register_write* write, void* user);
+    void (*code_object)(const wavetap_code_marker* object, void* user);
+    void (*shader_data)(const wavetap_shader_data* data, void* user);
+    void (*counters)(const wavetap_counters* counters, void* user);
+    void (*other_simd)(const wavetap_other_simd* instruction, void* user);
+    void (*totals)(const wavetap_totals* totals, void* user); /**< once, before diagnostics */
 } wavetap_decode_handlers;
 
 /** Code objects, and how to decode. */
@@ -209,7 +330,15 @@ WAVETAP_API wavetap_status wavetap_stream_create(wavetap_decoder* decoder,
  */
 WAVETAP_API wavetap_status wavetap_stream_feed(wavetap_stream* stream, const void* data,
                                                size_t bytes);
-/** The end: the rest of the records, then diagnostics. Errors: CORRUPT (fewer than eight bytes came),
+/**
+ * The next chunk of a capture with several buffers. Its first \p read_offset bytes (0, 2, 4 or 6)
+ * belong to the chunk before and are left out, and so is a chunk that only repeats the stream's header
+ * with zeros behind it. Errors: as wavetap_stream_feed(); INVALID_ARGUMENT (\p read_offset is beyond
+ * the chunk).
+ */
+WAVETAP_API wavetap_status wavetap_stream_feed_chunk(wavetap_stream* stream, const void* chunk,
+                                                     size_t bytes, size_t read_offset);
+/** The end: the rest of the records, then totals and diagnostics. Errors: CORRUPT (fewer than eight bytes came),
  * WRONG_STATE (it was finished). */
 WAVETAP_API wavetap_status wavetap_stream_finish(wavetap_stream* stream);
 /** Without finish() the rest is dropped. Null is fine. */
@@ -232,8 +361,8 @@ WAVETAP_API wavetap_status wavetap_scanner_create(wavetap_scanner** scanner);
 WAVETAP_API void wavetap_scanner_destroy(wavetap_scanner* scanner);
 /**
  * The next chunk; the first one begins with the header and has at least its eight bytes. Tokens may
- * lie across chunks: one is told with the chunk that ends it, at byte 0. Uses dispatch, event and
- * realtime of \p handlers. gfx9: what lies between a time reset at the end of a chunk and its timestamp
+ * lie across chunks: one is told with the chunk that ends it, at byte 0. Uses dispatch, event,
+ * realtime, register_write and code_object of \p handlers. gfx9: what lies between a time reset at the end of a chunk and its timestamp
  * in the next one (four tokens at most in real traces) is told with the time before the reset.
  * Errors: CORRUPT (no known header; the next chunk may be a first one again).
  */

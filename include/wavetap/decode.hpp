@@ -22,6 +22,14 @@
  *     void event(const wavetap_event&);
  *     void realtime(std::uint64_t time, std::uint64_t counter);
  *     void diagnostic(const wavetap_diagnostic&);  // last
+ *     void token(const wavetap_token&);            // its span: fields()
+ *     void occupancy(const wavetap_occupancy&);
+ *     void register_write(const wavetap_register_write&);
+ *     void code_object(const wavetap_code_marker&);
+ *     void shader_data(const wavetap_shader_data&);
+ *     void counters(const wavetap_counters&);
+ *     void other_simd(const wavetap_other_simd&);
+ *     void totals(const wavetap_totals&);          // before diagnostics
  *
  * Records and what they point to are valid during the call only. A visitor may throw: the exception
  * never crosses the C interface; the visitor gets no further record, and the function that was called
@@ -98,6 +106,11 @@ inline std::span<const wavetap_timeline_piece> timeline(const wavetap_wave& wave
     return {wave.timeline, wave.timeline_count};
 }
 
+/** The fields of a token. */
+inline std::span<const wavetap_token_field> fields(const wavetap_token& token) noexcept {
+    return {token.fields, token.field_count};
+}
+
 /** A visitor of functions, for lambdas: DecodeFunctions{.wave = [&](const wavetap_wave& w) { … }}. */
 struct DecodeFunctions {
     std::function<void(const wavetap_wave&)> wave = {};
@@ -105,6 +118,14 @@ struct DecodeFunctions {
     std::function<void(const wavetap_event&)> event = {};
     std::function<void(std::uint64_t time, std::uint64_t counter)> realtime = {};
     std::function<void(const wavetap_diagnostic&)> diagnostic = {};
+    std::function<void(const wavetap_token&)> token = {};
+    std::function<void(const wavetap_occupancy&)> occupancy = {};
+    std::function<void(const wavetap_register_write&)> register_write = {};
+    std::function<void(const wavetap_code_marker&)> code_object = {};
+    std::function<void(const wavetap_shader_data&)> shader_data = {};
+    std::function<void(const wavetap_counters&)> counters = {};
+    std::function<void(const wavetap_other_simd&)> other_simd = {};
+    std::function<void(const wavetap_totals&)> totals = {};
 };
 
 /** Not for users: how visitors are called from C. */
@@ -135,12 +156,46 @@ template <class V>
 concept SeesDiagnostics = requires(V& v, const wavetap_diagnostic& r) {
     v.diagnostic(r);
 };
+template <class V>
+concept SeesTokens = requires(V& v, const wavetap_token& r) {
+    v.token(r);
+};
+template <class V>
+concept SeesOccupancy = requires(V& v, const wavetap_occupancy& r) {
+    v.occupancy(r);
+};
+template <class V>
+concept SeesRegisterWrites = requires(V& v, const wavetap_register_write& r) {
+    v.register_write(r);
+};
+template <class V>
+concept SeesCodeObjects = requires(V& v, const wavetap_code_marker& r) {
+    v.code_object(r);
+};
+template <class V>
+concept SeesShaderData = requires(V& v, const wavetap_shader_data& r) {
+    v.shader_data(r);
+};
+template <class V>
+concept SeesCounters = requires(V& v, const wavetap_counters& r) {
+    v.counters(r);
+};
+template <class V>
+concept SeesOtherSimd = requires(V& v, const wavetap_other_simd& r) {
+    v.other_simd(r);
+};
+template <class V>
+concept SeesTotals = requires(V& v, const wavetap_totals& r) {
+    v.totals(r);
+};
+template <class V>
+concept SeesSomething = SeesWaves<V> || SeesDispatches<V> || SeesEvents<V> || SeesRealtime<V> ||
+    SeesDiagnostics<V> || SeesTokens<V> || SeesOccupancy<V> || SeesRegisterWrites<V> ||
+    SeesCodeObjects<V> || SeesShaderData<V> || SeesCounters<V> || SeesOtherSimd<V> || SeesTotals<V>;
 
 /** A visitor and the exception that it threw. */
 template <class V> struct Visit {
-    static_assert(SeesWaves<V> || SeesDispatches<V> || SeesEvents<V> || SeesRealtime<V> ||
-                      SeesDiagnostics<V>,
-                  "the visitor has none of wave, dispatch, event, realtime, diagnostic");
+    static_assert(SeesSomething<V>, "the visitor has none of wave, dispatch, event, …");
     V* visitor;
     std::exception_ptr thrown = nullptr;
 
@@ -191,6 +246,58 @@ template <class V> struct Visit {
                     guarded(user, [record](V& v) { v.diagnostic(*record); });
                 };
         }
+        if constexpr (SeesTokens<V>) {
+            if (is_set([](auto& v) -> decltype(bool(v.token)) { return bool(v.token); }))
+                out.token = [](const wavetap_token* record, void* user) {
+                    guarded(user, [record](V& v) { v.token(*record); });
+                };
+        }
+        if constexpr (SeesOccupancy<V>) {
+            if (is_set([](auto& v) -> decltype(bool(v.occupancy)) { return bool(v.occupancy); }))
+                out.occupancy = [](const wavetap_occupancy* record, void* user) {
+                    guarded(user, [record](V& v) { v.occupancy(*record); });
+                };
+        }
+        if constexpr (SeesRegisterWrites<V>) {
+            if (is_set([](auto& v) -> decltype(bool(v.register_write)) {
+                    return bool(v.register_write);
+                }))
+                out.register_write = [](const wavetap_register_write* record, void* user) {
+                    guarded(user, [record](V& v) { v.register_write(*record); });
+                };
+        }
+        if constexpr (SeesCodeObjects<V>) {
+            if (is_set(
+                    [](auto& v) -> decltype(bool(v.code_object)) { return bool(v.code_object); }))
+                out.code_object = [](const wavetap_code_marker* record, void* user) {
+                    guarded(user, [record](V& v) { v.code_object(*record); });
+                };
+        }
+        if constexpr (SeesShaderData<V>) {
+            if (is_set(
+                    [](auto& v) -> decltype(bool(v.shader_data)) { return bool(v.shader_data); }))
+                out.shader_data = [](const wavetap_shader_data* record, void* user) {
+                    guarded(user, [record](V& v) { v.shader_data(*record); });
+                };
+        }
+        if constexpr (SeesCounters<V>) {
+            if (is_set([](auto& v) -> decltype(bool(v.counters)) { return bool(v.counters); }))
+                out.counters = [](const wavetap_counters* record, void* user) {
+                    guarded(user, [record](V& v) { v.counters(*record); });
+                };
+        }
+        if constexpr (SeesOtherSimd<V>) {
+            if (is_set([](auto& v) -> decltype(bool(v.other_simd)) { return bool(v.other_simd); }))
+                out.other_simd = [](const wavetap_other_simd* record, void* user) {
+                    guarded(user, [record](V& v) { v.other_simd(*record); });
+                };
+        }
+        if constexpr (SeesTotals<V>) {
+            if (is_set([](auto& v) -> decltype(bool(v.totals)) { return bool(v.totals); }))
+                out.totals = [](const wavetap_totals* record, void* user) {
+                    guarded(user, [record](V& v) { v.totals(*record); });
+                };
+        }
         return out;
     }
 
@@ -236,6 +343,14 @@ template <class V> class DecodeStream {
     DecodeResult<void> feed(std::span<const std::byte> bytes) {
         const wavetap_status status =
             wavetap_stream_feed(handle_.get(), bytes.data(), bytes.size());
+        visit_->rethrow();
+        return detail::checked(status);
+    }
+    /** The next chunk of a capture with several buffers, of which the first `read_offset` bytes belong
+     * to the chunk before. Errors: as wavetap_stream_feed_chunk(). */
+    DecodeResult<void> feed_chunk(std::span<const std::byte> chunk, std::size_t read_offset) {
+        const wavetap_status status =
+            wavetap_stream_feed_chunk(handle_.get(), chunk.data(), chunk.size(), read_offset);
         visit_->rethrow();
         return detail::checked(status);
     }
@@ -323,8 +438,8 @@ class Decoder {
     std::unique_ptr<wavetap_decoder, detail::Destroy> handle_;
 };
 
-/** The quick way through a stream that comes in chunks: dispatches, events and clock samples, no
- * waves. Movable; one thread at a time. */
+/** The quick way through a stream that comes in chunks: dispatches, events, clock samples, register
+ * writes and code objects, no waves. Movable; one thread at a time. */
 class Scanner {
   public:
     /** Errors: LIMIT. */

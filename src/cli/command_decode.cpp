@@ -288,7 +288,8 @@ void add_decode(CLI::App& app, Session& session) {
     command.option("--code", options->code, "code object of FILE.att", "ELF");
     command.option("--base", options->base, "where it was loaded (default 0)", "ADDR");
     command.flag("--tokens", options->tokens, "the packets of the stream");
-    command.flag("--events", options->events, "dispatches, clocks, register writes, markers");
+    command.flag("--events", options->events,
+                 "dispatches, clocks, register writes, markers, counters");
     command.flag("--waves", options->waves, "waves (the default)");
     command.flag("--insts", options->insts, "instructions of the waves on the target");
     command.flag("--golden", options->golden, "one JSON object with everything");

@@ -3,9 +3,7 @@
 #include "cli/decode_views.hpp"
 
 #include "base/units.hpp"
-#include "decode/stream.hpp"
-#include "sqtt/header.hpp"
-#include "sqtt/reader.hpp"
+#include "decode/token_pieces.hpp"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -29,7 +27,7 @@ void print_line(const ordered_json& object) {
 
 void print_token(const sqtt::Token& token, sqtt::Generation generation, bool json) {
     const sqtt::TokenRow* row = sqtt::find_row(generation, token.type);
-    const std::string name = row != nullptr ? row->name : "UNKNOWN";
+    const std::string name = sqtt::token_name(generation, token.type);
     ordered_json fields = ordered_json::object();
     std::string words;
     for (const sqtt::Field& field : row != nullptr ? row->fields : decltype(row->fields){}) {
@@ -117,6 +115,11 @@ std::vector<Event> collect_events(const decode::BlobRecords& records) {
                            {"c1", sample.counters[1]},
                            {"c2", sample.counters[2]},
                            {"c3", sample.counters[3]}}});
+    for (const decode::BlobRecords::OtherSimd& other : records.other_simd)
+        events.push_back(
+            {other.time,
+             "other-simd",
+             {{"category", decode::category_name(other.kind)}, {"cycles", other.cycles}}});
     collect_code_objects(records, events);
     for (std::size_t i = 0; i < events.size(); ++i)
         events[i].order = i;
@@ -166,15 +169,27 @@ ordered_json wave_json(const decode::WaveRecord& wave, InstructionTexts& texts) 
             {"entry_pc", wave.entry.absolute},
             {"code_object", wave.entry.code_object},
             {"kernel", texts.function(wave.entry)},
-            {"instructions", wave.instructions.size()}};
+            {"instructions", wave.instructions.size()},
+            {"with_pc", wave.with_pc},
+            {"without_pc", wave.without_pc},
+            {"lines_without_token", wave.lines_without_token}};
+}
+
+/// How badly the code fits, if it does; else nothing.
+std::string misfit_words(const decode::WaveRecord& wave) {
+    std::string words;
+    if (wave.without_pc != 0) words += fmt::format(" {} without-pc", wave.without_pc);
+    if (wave.lines_without_token != 0)
+        words += fmt::format(" {} lines-without-token", wave.lines_without_token);
+    return words;
 }
 
 void print_wave(const decode::WaveRecord& wave, InstructionTexts& texts) {
     const std::string kernel = texts.function(wave.entry);
-    fmt::print("{:>10} {:>10} cu {:>2} simd {} slot {:>2} {:>7}{}{}{} {}\n", wave.start, wave.end,
+    fmt::print("{:>10} {:>10} cu {:>2} simd {} slot {:>2} {:>7}{}{}{}{} {}\n", wave.start, wave.end,
                wave.cu, wave.simd, wave.slot, wave.instructions.size(),
                wave.on_target ? " target" : "       ", wave.complete ? "" : " open",
-               wave.start_seen ? "" : " start-not-seen",
+               wave.start_seen ? "" : " start-not-seen", misfit_words(wave),
                kernel.empty() ? format_hex(wave.entry.absolute) : kernel);
 }
 
@@ -218,8 +233,8 @@ void print_instructions(const decode::WaveRecord& wave, std::size_t i, bool json
         line["wave"] = i;
         print_line(line);
     } else {
-        fmt::print("wave {}: cu {} simd {} slot {}, {} to {}, {}\n", i, wave.cu, wave.simd,
-                   wave.slot, wave.start, wave.end, texts.function(wave.entry));
+        fmt::print("wave {}: cu {} simd {} slot {}, {} to {},{} {}\n", i, wave.cu, wave.simd,
+                   wave.slot, wave.start, wave.end, misfit_words(wave), texts.function(wave.entry));
         fmt::print("{:>10} {:>6} {:>6} {:<6} {:>8} {}\n", "time", "cycles", "stall", "class",
                    "address", "instruction");
     }
@@ -293,38 +308,20 @@ void ViewPrinter::end(const decode::BlobRecords& records) const {
 }
 
 Result<void> print_tokens(store::PieceReader& reader, std::uint64_t used_bytes, bool json) {
-    constexpr std::size_t kLongestToken = 16;
     reader.rewind();
-    std::vector<std::byte> bytes; // the end of the piece before, then the next one
-    std::uint64_t origin = 0;     // of bytes[0] in the blob
-    std::uint64_t begin_bits = 0; // of the next token, in `bytes`
-    bool after_ext = false;
-    std::optional<sqtt::Header> header;
+    decode::TokenPieces tokens;
+    // The last token may end with zeros, as may the header.
+    constexpr std::uint64_t kLongestToken = 16;
+    std::uint64_t left = used_bytes + kLongestToken;
     for (bool last = false; !last;) {
-        WAVETAP_TRY(const auto piece, reader.next());
-        bytes.insert(bytes.end(), piece.begin(), piece.end());
-        last = piece.empty() || origin + bytes.size() >= used_bytes;
-        if (!last && bytes.size() <= kLongestToken) continue;
-        if (!header) {
-            WAVETAP_TRY(header, decode::StreamDecoder::read_header(bytes));
-            if (header->generation == sqtt::Generation::kGfx9) begin_bits = 64;
-        }
-        if (last) bytes.resize(std::min<std::uint64_t>(bytes.size(), used_bytes - origin));
-        const bool extends = header->generation == sqtt::Generation::kGfx12 ||
-                             header->generation == sqtt::Generation::kGfx1250;
-        const std::uint64_t stop = last ? ~std::uint64_t{0} : (bytes.size() - kLongestToken) * 8;
-        sqtt::TokenReader tokens(header->generation, bytes, begin_bits, after_ext);
-        sqtt::Token token;
-        while (tokens.offset_bits() < stop && tokens.next(token)) {
-            after_ext = extends && (token.type == sqtt::TokenType::kWaveStartExt ||
-                                    token.type == sqtt::TokenType::kExtension);
-            token.offset_bits += origin * 8;
-            print_token(token, header->generation, json);
-        }
-        const std::uint64_t done = tokens.offset_bits() / 8;
-        begin_bits = tokens.offset_bits() % 8;
-        origin += done;
-        bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(done));
+        WAVETAP_TRY(auto piece, reader.next());
+        last = piece.empty() || piece.size() >= left;
+        piece = piece.first(std::min<std::uint64_t>(piece.size(), left));
+        left -= piece.size();
+        WAVETAP_CHECK_OK(
+            tokens.feed(piece, last, [&](const sqtt::Token& token, sqtt::Generation generation) {
+                if (token.offset_bits < used_bytes * 8) print_token(token, generation, json);
+            }));
     }
     return {};
 }

@@ -5,6 +5,7 @@
 #include "decode/cut.hpp"
 #include "decode/elf_source.hpp"
 #include "decode/stream.hpp"
+#include "decode/token_pieces.hpp"
 
 #include <wavetap/decode.h>
 
@@ -85,6 +86,25 @@ wavetap_pc pc_of(const Pc& pc) {
     return {pc.absolute, pc.elf_address, pc.code_object};
 }
 
+std::uint32_t flag(bool set, unsigned bit) {
+    return set ? bit : 0U;
+}
+
+/// Somebody wants what only a decode finds.
+bool wants_records(const wavetap_decode_handlers& handlers) {
+    wavetap_decode_handlers others = handlers;
+    others.size = 0;
+    others.token = nullptr;
+    const wavetap_decode_handlers none{};
+    return handlers.token == nullptr || std::memcmp(&others, &none, sizeof none) != 0;
+}
+
+StreamOptions options_for(const wavetap_decode_handlers& handlers) {
+    StreamOptions options;
+    options.want_instructions = handlers.wave != nullptr || handlers.diagnostic != nullptr;
+    return options;
+}
+
 /// Hands records to the caller.
 class HandlerSink final : public RecordSink {
   public:
@@ -112,8 +132,7 @@ class HandlerSink final : public RecordSink {
         wavetap_wave out{};
         out.start = head.start;
         out.end = head.end;
-        out.entry = pc_of(code_->pc_of(
-            head.entry.object != 0 ? head.entry : code_->attribute_late(head.entry.address)));
+        out.entry = entry_of(head.entry);
         out.sa = head.sa;
         out.cu = head.cu;
         out.simd = head.simd;
@@ -122,7 +141,6 @@ class HandlerSink final : public RecordSink {
         out.pipe = head.pipe;
         out.contexts = head.contexts;
         out.workgroup = head.workgroup;
-        const auto flag = [](bool set, unsigned bit) { return set ? bit : 0U; };
         out.flags = flag(head.complete, WAVETAP_WAVE_COMPLETE) |
                     flag(head.start_seen, WAVETAP_WAVE_START_SEEN) |
                     flag(head.on_target, WAVETAP_WAVE_ON_TARGET) |
@@ -132,6 +150,8 @@ class HandlerSink final : public RecordSink {
         out.instruction_count = instructions_.size();
         out.timeline = timeline_.data();
         out.timeline_count = timeline_.size();
+        out.with_pc = view.with_pc;
+        out.without_pc = view.without_pc;
         handlers_.wave(&out, user_);
     }
     void dispatch(const DispatchRecord& record) override {
@@ -158,13 +178,110 @@ class HandlerSink final : public RecordSink {
     void realtime(const RealtimeRecord& record) override {
         if (handlers_.realtime != nullptr) handlers_.realtime(record.time, record.counter, user_);
     }
+    void token(const sqtt::Token& token, sqtt::Generation generation) {
+        fields_.clear();
+        if (const sqtt::TokenRow* row = sqtt::find_row(generation, token.type)) {
+            for (const sqtt::Field& field : row->fields) {
+                if (field.id != sqtt::FieldId::kNone && field.id != sqtt::FieldId::kPad &&
+                    field.id != sqtt::FieldId::kReserved)
+                    fields_.push_back({sqtt::field_name(field.id), token.field(field.bits)});
+            }
+        }
+        const wavetap_token out{token.offset_bits, sqtt::token_name(generation, token.type),
+                                token.size_bits,   token.delta,
+                                token.bits.low,    token.bits.high,
+                                fields_.data(),    fields_.size()};
+        handlers_.token(&out, user_);
+    }
+    void occupancies(std::span<const OccupancyRecord> records) override {
+        if (handlers_.occupancy == nullptr || code_ == nullptr) return;
+        for (const OccupancyRecord& record : records) {
+            const wavetap_occupancy out{record.time,
+                                        entry_of(record.pc),
+                                        record.sa,
+                                        record.cu,
+                                        record.simd,
+                                        record.slot,
+                                        record.me,
+                                        record.pipe,
+                                        record.workgroup,
+                                        record.cluster,
+                                        flag(record.start, WAVETAP_OCCUPANCY_START) |
+                                            flag(record.is_ext, WAVETAP_OCCUPANCY_WORKGROUP),
+                                        0};
+            handlers_.occupancy(&out, user_);
+        }
+    }
+    void register_write(const RegisterWrite& record) override {
+        if (handlers_.register_write == nullptr) return;
+        const wavetap_register_write out{record.time, record.reg, record.data};
+        handlers_.register_write(&out, user_);
+    }
+    void code_object(const CodeObjectEvent& record) override {
+        if (handlers_.code_object == nullptr) return;
+        const wavetap_code_marker out{record.time,
+                                      record.id,
+                                      record.address,
+                                      record.size,
+                                      flag(record.unload, WAVETAP_CODE_MARKER_UNLOAD) |
+                                          flag(record.from_start, WAVETAP_CODE_MARKER_FROM_START),
+                                      0};
+        handlers_.code_object(&out, user_);
+    }
+    void shader_data(const ShaderDataRecord& record) override {
+        if (handlers_.shader_data == nullptr) return;
+        const wavetap_shader_data out{record.time,
+                                      record.value,
+                                      flag(record.immediate, WAVETAP_SHADER_DATA_IMMEDIATE) |
+                                          flag(record.privileged, WAVETAP_SHADER_DATA_PRIVILEGED),
+                                      record.sa,
+                                      record.cu,
+                                      record.simd,
+                                      record.slot,
+                                      0};
+        handlers_.shader_data(&out, user_);
+    }
+    void perf(const PerfRecord& record) override {
+        if (handlers_.counters == nullptr) return;
+        wavetap_counters out{};
+        out.time = record.time;
+        std::copy(std::begin(record.counters), std::end(record.counters), std::begin(out.counters));
+        out.cu = record.cu;
+        out.bank = record.bank;
+        handlers_.counters(&out, user_);
+    }
+    void other_simd(const BlobRecords::OtherSimd& record) override {
+        if (handlers_.other_simd == nullptr) return;
+        const wavetap_other_simd out{record.time, record.cycles,
+                                     static_cast<std::uint32_t>(record.kind)};
+        handlers_.other_simd(&out, user_);
+    }
+    void totals(const BlobTotals& totals) const {
+        if (handlers_.totals == nullptr) return;
+        wavetap_totals out{};
+        for (const std::uint64_t count : totals.tokens)
+            out.tokens += count;
+        out.first_time = totals.first_time;
+        out.last_time = totals.last_time;
+        out.instructions = totals.instructions;
+        out.instructions_with_pc = totals.instructions_with_pc;
+        out.clock_base = totals.clock_base.value_or(0);
+        out.counter_frequency_khz = totals.counter_frequency_khz;
+        handlers_.totals(&out, user_);
+    }
 
   private:
+    wavetap_pc entry_of(PcRef entry) const {
+        return pc_of(
+            code_->pc_of(entry.object != 0 ? entry : code_->attribute_late(entry.address)));
+    }
+
     wavetap_decode_handlers handlers_;
     void* user_;
     CodeMap* code_;
     std::vector<wavetap_instruction> instructions_;
     std::vector<wavetap_timeline_piece> timeline_;
+    std::vector<wavetap_token_field> fields_;
 };
 
 wavetap_status give(const Result<Cut>& cut, void* out, std::size_t* size) {
@@ -205,15 +322,34 @@ struct wavetap_stream {
         if (!objects.empty()) {
             WAVETAP_TRY(auto created, ElfSource::create(owner.chip(), objects));
             source.emplace(std::move(created));
+            if (!source->exact()) diagnostics.add(Fault::kNearestChip, 0, 0);
         }
         code.emplace(source ? &*source : nullptr, objects);
         sink.emplace(handlers, user, &*code);
-        decoder.emplace(StreamOptions{}, *code, *sink, diagnostics);
+        decoder.emplace(options_for(handlers), *code, *sink, diagnostics);
         return {};
+    }
+    const sqtt::Header* header() const {
+        return wants_records(handlers) ? decoder->header() : tokens.header();
+    }
+    Result<void> take_tokens(std::span<const std::byte> bytes, bool last) {
+        if (handlers.token == nullptr) return {};
+        return tokens.feed(bytes, last, [this](const sqtt::Token& token, sqtt::Generation kind) {
+            sink->token(token, kind);
+        });
+    }
+    Result<void> feed(std::span<const std::byte> bytes) {
+        WAVETAP_CHECK_OK(take_tokens(bytes, false));
+        if (!wants_records(handlers)) return {};
+        return decoder->feed(bytes);
     }
     wavetap_status finish() {
         finished = true;
-        if (auto totals = decoder->finish(); !totals) return fail(totals.error());
+        if (auto done = take_tokens({}, true); !done) return fail(done.error());
+        if (!wants_records(handlers)) return WAVETAP_STATUS_SUCCESS;
+        auto totals = decoder->finish();
+        if (!totals) return fail(totals.error());
+        sink->totals(*totals);
         if (handlers.diagnostic == nullptr) return WAVETAP_STATUS_SUCCESS;
         for (const Diagnostic& each : diagnostics.list()) {
             const wavetap_diagnostic out{each.kind,    each.severity,           each.advice,
@@ -232,6 +368,7 @@ struct wavetap_stream {
     std::optional<HandlerSink> sink;
     Diagnostics diagnostics;
     std::optional<StreamDecoder> decoder;
+    TokenPieces tokens;
     bool finished = false;
 };
 
@@ -312,7 +449,7 @@ wavetap_status wavetap_decoder_decode(wavetap_decoder* decoder, const void* blob
             return fail(WAVETAP_STATUS_INVALID_ARGUMENT, "the size of the handlers is not set");
         wavetap_stream stream(*decoder, *wanted, user);
         if (auto begun = stream.begin(*decoder); !begun) return fail(begun.error());
-        if (auto fed = stream.decoder->feed(span_of(blob, bytes)); !fed) return fail(fed.error());
+        if (auto fed = stream.feed(span_of(blob, bytes)); !fed) return fail(fed.error());
         return stream.finish();
     });
 }
@@ -337,7 +474,20 @@ wavetap_status wavetap_stream_feed(wavetap_stream* stream, const void* data, siz
     if (stream == nullptr || (data == nullptr && bytes != 0)) return null_argument();
     return guarded([&] {
         if (stream->finished) return fail(WAVETAP_STATUS_WRONG_STATE, "the stream was finished");
-        const auto fed = stream->decoder->feed(span_of(data, bytes));
+        const auto fed = stream->feed(span_of(data, bytes));
+        return fed ? WAVETAP_STATUS_SUCCESS : fail(fed.error());
+    });
+}
+
+wavetap_status wavetap_stream_feed_chunk(wavetap_stream* stream, const void* chunk, size_t bytes,
+                                         size_t read_offset) {
+    if (stream == nullptr || (chunk == nullptr && bytes != 0)) return null_argument();
+    return guarded([&] {
+        if (stream->finished) return fail(WAVETAP_STATUS_WRONG_STATE, "the stream was finished");
+        const auto part =
+            StreamDecoder::part_of_chunk(stream->header(), span_of(chunk, bytes), read_offset);
+        if (!part) return fail(part.error());
+        const auto fed = stream->feed(*part);
         return fed ? WAVETAP_STATUS_SUCCESS : fail(fed.error());
     });
 }

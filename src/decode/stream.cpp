@@ -118,17 +118,26 @@ Result<void> StreamDecoder::feed(std::span<const std::byte> bytes) {
 }
 
 Result<void> StreamDecoder::feed_chunk(std::span<const std::byte> bytes, std::size_t read_offset) {
+    WAVETAP_TRY(const auto part,
+                part_of_chunk(options_.header ? nullptr : header(), bytes, read_offset));
+    return feed(part);
+}
+
+Result<std::span<const std::byte>> StreamDecoder::part_of_chunk(const sqtt::Header* header,
+                                                                std::span<const std::byte> bytes,
+                                                                std::size_t read_offset) {
     if (read_offset > bytes.size())
         return Error{ErrorCode::kInvalidArgument,
                      "a read offset of " + std::to_string(read_offset) + " in a chunk of " +
                          std::to_string(bytes.size()) + " bytes",
                      "", ""};
-    if (header_ && !options_.header && read_offset == 0 && bytes.size() >= kHeaderBytes) {
+    if (header != nullptr && read_offset == 0 && bytes.size() >= kHeaderBytes) {
         std::uint64_t raw = 0;
         std::memcpy(&raw, bytes.data(), sizeof raw);
-        if (raw == header_->raw && only_zeros(bytes.subspan(kHeaderBytes))) return {};
+        if (raw == header->raw && only_zeros(bytes.subspan(kHeaderBytes)))
+            return std::span<const std::byte>();
     }
-    return feed(bytes.subspan(read_offset));
+    return bytes.subspan(read_offset);
 }
 
 Result<BlobTotals> StreamDecoder::finish() {

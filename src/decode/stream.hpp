@@ -42,6 +42,10 @@ class StreamDecoder {
     /// stream's header with zeros behind it, as captures send before each of their segments.
     /// Errors: as feed(); kInvalidArgument (read_offset beyond the chunk).
     Result<void> feed_chunk(std::span<const std::byte> bytes, std::size_t read_offset);
+    /// What feed_chunk() feeds. `header`: the stream's, null before it was read.
+    static Result<std::span<const std::byte>> part_of_chunk(const sqtt::Header* header,
+                                                            std::span<const std::byte> bytes,
+                                                            std::size_t read_offset);
 
     /// The end of the stream: open waves are delivered as unfinished, a cut token is reported.
     /// Errors: kCorrupt (fewer bytes than a header has). To be called once, after the last feed().

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 The wavetap authors */
 /* SPDX-License-Identifier: MIT */
 /* A client of wavetap/decode.h in C11. Without arguments it decodes a hand-made trace and checks what
- * comes; `decode_client BLOB ELF BASE` prints waves and instructions of a real one. */
+ * comes; `decode_client BLOB ELF BASE` prints waves and instructions of a real one, `decode_client
+ * layers BLOB` everything else, the blob fed in chunks. */
 #include <wavetap/decode.h>
 
 #include <inttypes.h>
@@ -31,8 +32,9 @@ static void on_wave(const wavetap_wave* wave, void* user) {
     seen->wave_start = wave->start;
     seen->wave_end = wave->end;
     if (!seen->print) return;
-    printf("wave %" PRIu64 " %" PRIu64 " %u %u %u %u\n", wave->start, wave->end, wave->cu,
-           wave->simd, wave->slot, wave->flags);
+    printf("wave %" PRIu64 " %" PRIu64 " %u %u %u %u %" PRIu64 " %" PRIu64 " %u\n", wave->start,
+           wave->end, wave->cu, wave->simd, wave->slot, wave->flags, wave->with_pc,
+           wave->without_pc, wave->lines_without_token);
     for (size_t i = 0; i < wave->instruction_count; ++i) {
         const wavetap_instruction* each = wave->instructions + i;
         printf("inst %" PRIu64 " %u %u %s %" PRIu64 " %" PRIu64 "\n", each->time, each->duration,
@@ -56,8 +58,72 @@ static void on_diagnostic(const wavetap_diagnostic* diagnostic, void* user) {
     if (diagnostic->count == 0 || !*diagnostic->advice || !*diagnostic->sentence) exit(3);
     ++((seen_t*)user)->diagnostics;
 }
-static const wavetap_decode_handlers kAll = {sizeof kAll, on_wave,     on_dispatch,
-                                             on_event,    on_realtime, on_diagnostic};
+static const wavetap_decode_handlers kAll = {.size = sizeof kAll,
+                                             .wave = on_wave,
+                                             .dispatch = on_dispatch,
+                                             .event = on_event,
+                                             .realtime = on_realtime,
+                                             .diagnostic = on_diagnostic};
+
+static void print_token(const wavetap_token* token, void* user) {
+    ++*(uint64_t*)user;
+    printf("token %" PRIu64 " %u %s %u", token->offset_bits, token->bits, token->name,
+           token->delta);
+    for (size_t i = 0; i < token->field_count; ++i)
+        printf(" %s %" PRIu64, token->fields[i].name, token->fields[i].value);
+    printf(token->bits < 64 && token->low >> token->bits ? " beyond\n" : "\n");
+}
+static void print_occupancy(const wavetap_occupancy* each, void* user) {
+    (void)user;
+    printf("occupancy %" PRIu64 " %u %u %u %u %" PRIu64 "\n", each->time,
+           each->flags & WAVETAP_OCCUPANCY_START, each->sa << 7 | each->cu, each->simd, each->slot,
+           each->entry.absolute);
+}
+static void print_register(const wavetap_register_write* write, void* user) {
+    (void)user;
+    printf("register %" PRIu64 " %u %u\n", write->time, write->reg, write->data);
+}
+static void print_code_object(const wavetap_code_marker* object, void* user) {
+    (void)user;
+    if (object->flags & WAVETAP_CODE_MARKER_UNLOAD)
+        printf("code-object-unload %" PRIu64 " %" PRIu64 "\n", object->time, object->id);
+    else
+        printf("code-object-load %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d\n",
+               object->time, object->id, object->address, object->bytes,
+               (object->flags & WAVETAP_CODE_MARKER_FROM_START) != 0);
+}
+static void print_shader_data(const wavetap_shader_data* data, void* user) {
+    (void)user;
+    printf("shader-data %" PRIu64 " %u %u %u %u %u\n", data->time, data->value,
+           data->sa << 7 | data->cu, data->simd, data->slot, data->flags);
+}
+static void print_counters(const wavetap_counters* sample, void* user) {
+    (void)user;
+    printf("counters %" PRIu64 " %u %u %u %u %u %u\n", sample->time, sample->counters[0],
+           sample->counters[1], sample->counters[2], sample->counters[3], sample->cu, sample->bank);
+}
+static void print_other_simd(const wavetap_other_simd* other, void* user) {
+    (void)user;
+    printf("other-simd %" PRIu64 " %s %u\n", other->time,
+           wavetap_category_name((wavetap_category)other->category), other->cycles);
+}
+static void print_totals(const wavetap_totals* totals, void* user) {
+    printf("totals %d %" PRIu64 " %" PRIu64 " %u\n", totals->tokens == *(uint64_t*)user,
+           totals->last_time, totals->instructions, totals->counter_frequency_khz);
+}
+static const wavetap_decode_handlers kLayers = {.size = sizeof kLayers,
+                                                .token = print_token,
+                                                .occupancy = print_occupancy,
+                                                .register_write = print_register,
+                                                .code_object = print_code_object,
+                                                .shader_data = print_shader_data,
+                                                .counters = print_counters,
+                                                .other_simd = print_other_simd,
+                                                .totals = print_totals};
+static void count_token(const wavetap_token* token, void* user) {
+    (void)token;
+    ++*(uint64_t*)user;
+}
 
 static void expect(int right, const char* what) {
     if (right) return;
@@ -106,11 +172,25 @@ static void self_test(void) {
     small.size = offsetof(wavetap_decode_handlers, dispatch); /* of an older header */
     small.wave = on_wave;
     small.dispatch = on_dispatch; /* behind its end: not to be looked at */
+    small.token = count_token;
     memset(&seen, 0, sizeof seen);
     expect(wavetap_decoder_decode(decoder, kTrace, sizeof kTrace, &small, &seen) ==
                WAVETAP_STATUS_SUCCESS,
            "older handlers");
     expect(seen.waves == 1 && seen.dispatches == 0, "handlers beyond the size were called");
+
+    const wavetap_decode_handlers tokens_only = {.size = sizeof tokens_only, .token = count_token};
+    uint64_t tokens = 0;
+    expect(wavetap_decoder_decode(decoder, kTrace, sizeof kTrace, &tokens_only, &tokens) ==
+                   WAVETAP_STATUS_SUCCESS &&
+               tokens > 20,
+           "tokens alone");
+    expect(wavetap_decoder_decode(decoder, "not a trace at all", 18, &tokens_only, &tokens) ==
+               WAVETAP_STATUS_CORRUPT,
+           "tokens of what is no trace");
+    expect(wavetap_decoder_decode(decoder, kTrace, 4, &tokens_only, &tokens) ==
+               WAVETAP_STATUS_CORRUPT,
+           "tokens of four bytes");
 
     size_t size = 0;
     expect(wavetap_decode_cut_dispatch(kTrace, sizeof kTrace, 0, NULL, &size) ==
@@ -148,6 +228,8 @@ static void self_test(void) {
         check_seen(&seen, "records of a stream");
         expect(wavetap_stream_finish(stream) == WAVETAP_STATUS_WRONG_STATE, "finish twice");
         expect(wavetap_stream_feed(stream, kTrace, 8) == WAVETAP_STATUS_WRONG_STATE, "feed late");
+        expect(wavetap_stream_feed_chunk(stream, kTrace, 8, 0) == WAVETAP_STATUS_WRONG_STATE,
+               "feed a chunk late");
         wavetap_stream_destroy(stream);
     }
     wavetap_stream_destroy(NULL);
@@ -172,6 +254,30 @@ static void self_test(void) {
     puts("decode ok");
 }
 
+/* A chunk after the other, each behind two bytes of the one before; a header alone comes between. */
+static void layers(wavetap_decoder* decoder, const unsigned char* blob, size_t bytes) {
+    enum { kChunk = 100 };
+    unsigned char chunk[kChunk + 2] = {0};
+    uint64_t tokens = 0;
+    wavetap_stream* stream = NULL;
+    expect(wavetap_stream_create(decoder, &kLayers, &tokens, &stream) == WAVETAP_STATUS_SUCCESS,
+           "stream");
+    expect(wavetap_stream_feed_chunk(stream, blob, 8, 9) == WAVETAP_STATUS_INVALID_ARGUMENT,
+           "an offset beyond the chunk");
+    expect(wavetap_stream_feed_chunk(stream, blob, kChunk, 0) == WAVETAP_STATUS_SUCCESS, "chunk");
+    memcpy(chunk, blob, 8);
+    expect(wavetap_stream_feed_chunk(stream, chunk, kChunk, 0) == WAVETAP_STATUS_SUCCESS,
+           "header again");
+    for (size_t at = kChunk; at < bytes; at += kChunk) {
+        const size_t size = bytes - at < kChunk ? bytes - at : kChunk;
+        memcpy(chunk, blob + at - 2, size + 2);
+        expect(wavetap_stream_feed_chunk(stream, chunk, size + 2, 2) == WAVETAP_STATUS_SUCCESS,
+               "chunk with a read offset");
+    }
+    expect(wavetap_stream_finish(stream) == WAVETAP_STATUS_SUCCESS, "finish");
+    wavetap_stream_destroy(stream);
+}
+
 static unsigned char* read_file(const char* path, size_t* bytes) {
     FILE* file = fopen(path, "rb");
     expect(file != NULL, path);
@@ -185,11 +291,20 @@ static unsigned char* read_file(const char* path, size_t* bytes) {
 }
 
 int main(int argc, char** argv) {
+    size_t bytes, elf_bytes;
+    if (argc == 3) {
+        unsigned char* file = read_file(argv[2], &bytes);
+        wavetap_decoder* alone = NULL;
+        expect(wavetap_decoder_create(NULL, &alone) == WAVETAP_STATUS_SUCCESS, "create");
+        layers(alone, file, bytes);
+        wavetap_decoder_destroy(alone);
+        free(file);
+        return 0;
+    }
     if (argc < 4) {
         self_test();
         return 0;
     }
-    size_t bytes, elf_bytes;
     unsigned char* blob = read_file(argv[1], &bytes);
     unsigned char* elf = read_file(argv[2], &elf_bytes);
     wavetap_decoder* decoder = NULL;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -37,6 +38,8 @@ struct Everything {
             lived += piece.clocks;
         start = wave.start;
         end = wave.end;
+        without_pc += wave.without_pc;
+        EXPECT_EQ(wave.with_pc, 0U) << "there is no code";
     }
     void dispatch(const wavetap_dispatch& dispatch) { dispatches.push_back(dispatch.time); }
     void event(const wavetap_event&) { ++events; }
@@ -47,12 +50,30 @@ struct Everything {
         EXPECT_TRUE(std::string(fault.advice).ends_with('.'));
         EXPECT_NE(std::string(fault.sentence), fault.advice);
         EXPECT_LE(fault.first_time, 1500U);
+        EXPECT_EQ(totals_seen, 1U) << "diagnostics come last";
+    }
+    void token(const wavetap_token& token) {
+        ++tokens;
+        const auto all = wavetap::fields(token);
+        if (std::string(token.name) == "WEND") {
+            EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const wavetap_token_field& field) {
+                return std::string(field.name) == "slot" && field.value == 0;
+            }));
+        }
+    }
+    void occupancy(const wavetap_occupancy& each) { occupancies.push_back(each.time); }
+    void totals(const wavetap_totals& totals) {
+        ++totals_seen;
+        EXPECT_EQ(totals.tokens, tokens);
+        EXPECT_EQ(totals.last_time, 1500U);
+        EXPECT_EQ(totals.instructions, instruction_count);
     }
 
     unsigned waves = 0, events = 0, samples = 0;
     std::size_t instruction_count = 0;
-    std::uint64_t lived = 0, start = 0, end = 0;
-    std::vector<std::uint64_t> dispatches;
+    unsigned totals_seen = 0;
+    std::uint64_t lived = 0, start = 0, end = 0, tokens = 0, without_pc = 0;
+    std::vector<std::uint64_t> dispatches, occupancies;
     std::vector<std::string> faults;
 };
 
@@ -63,6 +84,9 @@ void expect_whole(const Everything& seen) {
     EXPECT_EQ(seen.end, 1500U);
     EXPECT_GT(seen.lived, 0U);
     EXPECT_EQ(seen.dispatches, std::vector<std::uint64_t>{700});
+    EXPECT_EQ(seen.without_pc, 5U);
+    EXPECT_EQ(seen.occupancies, (std::vector<std::uint64_t>{770, 1500}));
+    EXPECT_EQ(seen.totals_seen, 1U);
     EXPECT_EQ(seen.faults, std::vector<std::string>{"no-code-object"});
 }
 
@@ -93,6 +117,10 @@ TEST(DecodeHpp, VisitorsMayLackMembersAndFunctionsMayBeEmpty) {
         trace(), wavetap::DecodeFunctions{.wave = [&](const wavetap_wave&) { ++waves; }}));
     EXPECT_EQ(waves, 1U);
     ASSERT_TRUE(decoder.decode(trace(), wavetap::DecodeFunctions{}));
+    std::size_t tokens = 0;
+    ASSERT_TRUE(decoder.decode(
+        trace(), wavetap::DecodeFunctions{.token = [&](const wavetap_token&) { ++tokens; }}));
+    EXPECT_GT(tokens, 20U);
 }
 
 TEST(DecodeHpp, ExceptionsOfAVisitorPassAroundTheLibrary) {
@@ -137,6 +165,16 @@ TEST(DecodeHpp, StreamsTakePiecesOfAnySize) {
         ASSERT_FALSE(late);
         EXPECT_EQ(late.error().status, WAVETAP_STATUS_WRONG_STATE);
     }
+    Everything chunks;
+    auto stream = decoder.stream(chunks);
+    ASSERT_TRUE(stream);
+    ASSERT_TRUE(stream->feed_chunk(trace().first(40), 0));
+    ASSERT_TRUE(stream->feed_chunk(trace().subspan(36), 4)) << "four bytes come once more";
+    const auto beyond = stream->feed_chunk(trace().first(4), 6);
+    ASSERT_FALSE(beyond);
+    EXPECT_EQ(beyond.error().status, WAVETAP_STATUS_INVALID_ARGUMENT);
+    ASSERT_TRUE(stream->finish());
+    expect_whole(chunks);
     Everything nothing;
     auto empty = decoder.stream(nothing);
     ASSERT_TRUE(empty);
