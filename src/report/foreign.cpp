@@ -156,8 +156,28 @@ std::map<std::string, Prefix> sort_files(const std::vector<File>& files) {
     return prefixes;
 }
 
+/// An object whose agent is not told may be on any of those that were traced.
+void add_object(const store::CodeObjectInfo& info, std::optional<std::uint32_t> agent,
+                store::ProcessTrace& process) {
+    for (std::uint32_t i = 0; i < std::max<std::size_t>(process.agents.size(), 1); ++i) {
+        if (agent && *agent != i) continue;
+        process.code_objects.push_back(info);
+        process.code_objects.back().agent = i;
+    }
+}
+
+/// `agents`: those that were traced, by handle.
 void add_objects(const Prefix& prefix, const RocprofResults& results,
-                 store::ProcessTrace& process) {
+                 const std::map<std::string, std::uint32_t>& agents, store::ProcessTrace& process) {
+    constexpr std::uint32_t kNotTraced = ~0U;
+    const auto agent_of = [&](std::uint64_t handle) -> std::optional<std::uint32_t> {
+        const auto traced = agents.find(std::to_string(handle));
+        if (traced != agents.end()) return traced->second;
+        const bool known =
+            std::any_of(results.agents.begin(), results.agents.end(),
+                        [&](const ForeignAgent& each) { return each.handle == handle; });
+        return known ? std::optional(kNotTraced) : std::nullopt;
+    };
     std::set<std::uint64_t> described;
     for (const ForeignObject& each : results.objects) {
         if (!described.insert(each.id).second) continue;
@@ -168,7 +188,7 @@ void add_objects(const Prefix& prefix, const RocprofResults& results,
         info.uri = each.uri;
         const auto file = prefix.objects.find(each.id);
         if (file != prefix.objects.end()) info.file = file->second.relative;
-        process.code_objects.push_back(std::move(info));
+        add_object(info, each.agent ? agent_of(*each.agent) : std::nullopt, process);
     }
     for (const auto& [id, file] : prefix.objects) {
         if (described.contains(id)) continue;
@@ -176,15 +196,7 @@ void add_objects(const Prefix& prefix, const RocprofResults& results,
         info.id = id;
         info.uri = file.name;
         info.file = file.relative;
-        process.code_objects.push_back(std::move(info));
-    }
-    // The format does not say which agent an object is for.
-    const std::size_t objects = process.code_objects.size();
-    for (std::size_t agent = 1; agent < process.agents.size(); ++agent) {
-        for (std::size_t i = 0; i < objects; ++i) {
-            process.code_objects.push_back(process.code_objects[i]);
-            process.code_objects.back().agent = static_cast<std::uint32_t>(agent);
-        }
+        add_object(info, std::nullopt, process);
     }
 }
 
@@ -227,7 +239,7 @@ class RocprofProcess {
                 chunk.run = run.info.id;
             process_.runs.push_back(std::move(run));
         }
-        add_objects(prefix_, results, process_);
+        add_objects(prefix_, results, agents_, process_);
         return std::move(process_);
     }
 

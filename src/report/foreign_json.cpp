@@ -105,6 +105,7 @@ Result<RocprofResults> read_results(const std::string& path) {
             object.load_base = number(member(each, "load_base"));
             object.load_bytes = number(member(each, "load_size"));
             object.uri = text(member(each, "uri"));
+            if (const json* agent = member(each, "agent_id")) object.agent = number(agent);
             results.objects.push_back(std::move(object));
         }
     }

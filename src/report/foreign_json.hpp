@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct ForeignObject {
     std::uint64_t id = 0;
     std::uint64_t load_base = 0, load_bytes = 0;
     std::string uri;
+    std::optional<std::uint64_t> agent; ///< handle of the agent that it was loaded on, if told
 };
 
 struct ForeignAgent {

@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
+#include <set>
 
 namespace wavetap::report {
 namespace {
@@ -156,6 +158,55 @@ TEST_P(Foreign, TwoProcessesWithTheSameIdsStayApart) {
     ASSERT_EQ(with_pc.size(), 4U);
     EXPECT_GT(with_pc[0] + with_pc[1], 0U);
     EXPECT_EQ(with_pc[2] + with_pc[3], 0U);
+}
+
+// Two agents load their code at one address; each trace is read with its own agent's.
+TEST_P(Foreign, CodeOfOneAgentIsNotFoundOnTheOther) {
+    if (IsSkipped()) return;
+    RocprofFolder made(GetParam());
+    const std::string arch = GetParam();
+    for (const char* se : {"0", "1"})
+        fs::copy(made.root() / RocprofFolder::att(se),
+                 made.root() / ("host_a/42_78_shader_engine_" + std::string(se) + "_5.att"));
+    fs::copy(made.launch / "code.elf",
+             made.root() / ("host_a/42_" + arch + "_code_object_id_4.out"));
+    auto& tool = made.results["rocprofiler-sdk-tool"][0];
+    tool["agents"].push_back(tool["agents"][1]);
+    tool["agents"][2]["id"]["handle"] = 78;
+    auto& objects = tool["code_objects"];
+    objects.push_back(objects[0]);
+    objects[0]["agent_id"] = {{"handle", 77}};
+    objects[1]["code_object_id"] = 4;
+    objects[1]["agent_id"] = {{"handle", 78}};
+    made.save();
+    const auto folder = open_foreign(made.folder.path());
+    ASSERT_TRUE(folder);
+    ASSERT_EQ(folder->processes.at(0).agents.size(), 2U);
+    const auto& code = folder->processes[0].code_objects;
+    ASSERT_EQ(code.size(), 2U) << "each is on one agent";
+    EXPECT_EQ(code[0].agent, 0U);
+    EXPECT_EQ(code[1].agent, 1U);
+    CodeTable table;
+    std::map<std::uint32_t, std::set<std::uint64_t>> ids;
+    ASSERT_TRUE(visit_blobs(*folder, table, [&](const Blob& blob) {
+        for (const decode::WaveRecord& wave : blob.records.waves) {
+            for (const decode::InstructionRecord& each : wave.instructions)
+                ids[blob.run->info.context].insert(each.pc.code_object);
+        }
+    }));
+    EXPECT_EQ(ids[0], std::set<std::uint64_t>{3});
+    EXPECT_EQ(ids[1], std::set<std::uint64_t>{4});
+    // Where nobody says it, an object may be on either; one of an agent without traces is on none.
+    objects[0].erase("agent_id");
+    objects[1]["agent_id"] = 79;
+    tool["agents"].push_back(tool["agents"][1]);
+    tool["agents"][3]["id"]["handle"] = 79;
+    made.save();
+    const auto again = open_foreign(made.folder.path());
+    ASSERT_TRUE(again);
+    ASSERT_EQ(again->processes.at(0).code_objects.size(), 2U);
+    for (const auto& each : again->processes[0].code_objects)
+        EXPECT_EQ(each.id, 3U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Real, Foreign, testing::Values("gfx950", "gfx1100", "gfx1200"));
