@@ -3,10 +3,11 @@
 /* Loads the drop-in decoder by name and prints what it makes of one trace, one record a line. The
  * layouts are this program's own copy of what docs/formats/decoder-abi.md documents.
  * usage: abi_client LIBRARY callback BLOB LISTING BASE | handle BLOB ELF BASE
- *                           | latency BLOB ELF BASE | chunks BLOB BYTES
+ *                           | latency BLOB ELF BASE | chunks BLOB BYTES [threads]
  *                           | standalone BLOB LISTING BASE BEGIN END | hazards BLOB */
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,10 +246,10 @@ static int print(int type, void* records, uint64_t count, void* user) {
             dispatch_t* r = (dispatch_t*)records + i;
             if (r->size != sizeof *r) fail("size of a dispatch");
             printf("dispatch %" PRId64 " %u %u %" PRIu64 " %" PRIu64
-                   " %u %u %u %u %u %u %u %d %" PRIu64 "\n",
+                   " %u %u %u %u %u %u %u %d %" PRIu64 " %" PRIu64 "\n",
                    r->time, r->me, r->pipe, r->entry.address, r->entry.id, r->x, r->y, r->z,
                    r->user_sgprs, r->vgprs, r->sgprs, r->lds, r->flags,
-                   r->offset + ((job_t*)user)->offset);
+                   r->offset + ((job_t*)user)->offset, r->packet);
         } else if (type == 11 && ((job_t*)user)->latency) {
             latency_t* r = (latency_t*)records + i;
             if (r->size != sizeof *r) fail("size of a hidden latency");
@@ -353,15 +354,46 @@ static void chunk_hazards(handle_t h, job_t job) {
     if (stopped.records != 1) fail("the scan went on after the callback failed");
 }
 
-static void chunks(job_t job, uint64_t bytes) {
+typedef struct {
+    job_t job;
+    handle_t handle;
+    uint64_t index, bytes;
+    int status;
+} chunk_t;
+
+/* A chunk whose predecessor was not scanned in time (status 2) may be scanned again. */
+static void* scan_chunk(void* user) {
+    chunk_t* chunk = user;
     scan_f scan = (scan_f)symbol("rocprof_trace_decoder_quick_scan");
+    for (int tries = 0; tries < 100; ++tries) {
+        chunk->status =
+            scan(chunk->handle, chunk->index, chunk->job.blob, chunk->bytes, print, &chunk->job);
+        if (chunk->status != 2) break;
+    }
+    return NULL;
+}
+
+/* With `threads` the second chunk of two is given to a thread before the first one is scanned. */
+static void chunks(job_t job, uint64_t bytes, int threads) {
     handle_t h;
     expect("create", ((int (*)(handle_t*))symbol("rocprof_trace_decoder_create_handle"))(&h), 0);
-    for (uint64_t at = 0, i = 0; at < job.bytes; at += bytes, ++i) {
-        uint64_t left = job.bytes - at;
-        job.offset = at;
-        expect("quick scan", scan(h, i, job.blob + at, left < bytes ? left : bytes, print, &job),
-               0);
+    chunk_t two[2];
+    for (uint64_t at = 0, i = 0; at < job.bytes; i += 2) {
+        int count = 0;
+        for (; count < 2 && at < job.bytes; ++count, at += bytes) {
+            uint64_t left = job.bytes - at;
+            two[count] = (chunk_t){job, h, i + (uint64_t)count, left < bytes ? left : bytes, 0};
+            two[count].job.blob = job.blob + at;
+            two[count].job.offset = at;
+        }
+        pthread_t other;
+        const int early = threads && count == 2;
+        if (early && pthread_create(&other, NULL, scan_chunk, &two[1]) != 0) fail("thread");
+        scan_chunk(&two[0]);
+        if (early) pthread_join(other, NULL);
+        if (!early && count == 2) scan_chunk(&two[1]);
+        for (int j = 0; j < count; ++j)
+            expect("quick scan", two[j].status, 0);
     }
     expect("destroy", ((int (*)(handle_t))symbol("rocprof_trace_decoder_destroy_handle"))(h), 0);
 }
@@ -495,7 +527,7 @@ int main(int argc, char** argv) {
         return 0;
     }
     if (strcmp(argv[2], "chunks") == 0 && argc > 4) {
-        chunks(job, strtoull(argv[4], NULL, 10));
+        chunks(job, strtoull(argv[4], NULL, 10), argc > 5);
         return 0;
     }
     if (argc < 6) fail("arguments");
