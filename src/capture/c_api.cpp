@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+using wavetap::copy_in;
 using wavetap::Error;
 using wavetap::ErrorCode;
 using wavetap::Result;
@@ -28,8 +29,7 @@ struct Client {
     wavetap_dispatch_end_handler end = nullptr;
 };
 
-constexpr std::size_t kLongestError = 512;
-thread_local char t_last_error[kLongestError] = "";
+thread_local constinit wavetap::LastError t_last_error;
 
 } // namespace
 
@@ -45,41 +45,6 @@ struct wavetap_session {
 };
 
 namespace {
-
-wavetap_status status_of(ErrorCode code) {
-    switch (code) {
-    case ErrorCode::kInvalidArgument:
-        return WAVETAP_STATUS_INVALID_ARGUMENT;
-    case ErrorCode::kWrongState:
-        return WAVETAP_STATUS_WRONG_STATE;
-    case ErrorCode::kWouldDeadlock:
-        return WAVETAP_STATUS_WOULD_DEADLOCK;
-    case ErrorCode::kBusy:
-        return WAVETAP_STATUS_BUSY;
-    case ErrorCode::kLimit:
-        return WAVETAP_STATUS_LIMIT;
-    case ErrorCode::kNotFound:
-        return WAVETAP_STATUS_NOT_FOUND;
-    case ErrorCode::kUnavailable:
-        return WAVETAP_STATUS_UNAVAILABLE;
-    case ErrorCode::kIo:
-        return WAVETAP_STATUS_IO;
-    case ErrorCode::kTimeout:
-        return WAVETAP_STATUS_TIMEOUT;
-    case ErrorCode::kCorrupt:
-        return WAVETAP_STATUS_CORRUPT;
-    case ErrorCode::kUnsupported:
-        return WAVETAP_STATUS_UNSUPPORTED;
-    case ErrorCode::kInternal:
-        return WAVETAP_STATUS_INTERNAL;
-    }
-    return WAVETAP_STATUS_INTERNAL;
-}
-
-void keep_words(const char* words) noexcept {
-    std::strncpy(t_last_error, words, kLongestError - 1);
-    t_last_error[kLongestError - 1] = 0;
-}
 
 Error null_argument(const char* name) {
     return Error{ErrorCode::kInvalidArgument, std::string(name) + " is null", "", ""};
@@ -163,11 +128,12 @@ void end_dispatch(const Dispatch& dispatch, const Result<RunSummary>& summary, v
     const auto* client = static_cast<const Client*>(user);
     if (client->end == nullptr) return;
     const wavetap_dispatch_info out = dispatch_of(dispatch, *client);
-    const wavetap_status status = summary ? WAVETAP_STATUS_SUCCESS : report(summary.error());
+    const wavetap_status status =
+        summary ? WAVETAP_STATUS_SUCCESS : t_last_error.report(summary.error());
     try {
         client->end(&out, status, dispatch_user);
     } catch (...) { // the same
-        keep_words("a dispatch end handler threw");
+        t_last_error.keep("a dispatch end handler threw");
     }
 }
 
@@ -310,15 +276,8 @@ Result<void> start_pending(wavetap_session* session) {
     return first;
 }
 
-wavetap_status report(const Error& error) noexcept {
-    try {
-        std::string words = to_string(error);
-        if (!error.hint.empty()) words += "; " + error.hint;
-        keep_words(words.c_str());
-    } catch (const std::bad_alloc&) {
-        keep_words(error_code_name(error.code));
-    }
-    return status_of(error.code);
+LastError& last_error() noexcept {
+    return t_last_error;
 }
 
 } // namespace wavetap::capture
@@ -326,15 +285,11 @@ wavetap_status report(const Error& error) noexcept {
 extern "C" {
 
 const char* wavetap_status_name(wavetap_status status) {
-    if (status == WAVETAP_STATUS_SUCCESS) return "success";
-    for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code)
-        if (status_of(static_cast<ErrorCode>(code)) == status)
-            return wavetap::error_code_name(static_cast<ErrorCode>(code));
-    return "unknown";
+    return wavetap::status_name(status);
 }
 
 const char* wavetap_last_error(void) {
-    return t_last_error;
+    return t_last_error.words();
 }
 
 uint32_t wavetap_version(void) {
@@ -499,7 +454,7 @@ wavetap_status wavetap_context_stop_async(wavetap_session* session, wavetap_cont
         return session->session->stop_async(
             {context.handle}, [context, handler, user](const Result<RunSummary>& stopped) {
                 const wavetap_status status =
-                    stopped ? WAVETAP_STATUS_SUCCESS : report(stopped.error());
+                    stopped ? WAVETAP_STATUS_SUCCESS : t_last_error.report(stopped.error());
                 if (handler != nullptr) handler(context, status, user);
             });
     });

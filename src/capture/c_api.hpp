@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/caught.hpp"
+#include "base/c_interface.hpp"
 #include "base/clock.hpp"
 #include "capture/session.hpp"
 
 #include <wavetap/wavetap.h>
 
-#include <cstring>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace wavetap::capture {
@@ -39,25 +37,11 @@ Result<void> start_pending(wavetap_session* session);
 /// the contexts'.
 Result<void> attach_hubs(wavetap_session* session, std::vector<std::unique_ptr<AgentHub>> hubs);
 
-/// Keeps the words of `error` for wavetap_last_error() on this thread; returns its status.
-wavetap_status report(const Error& error) noexcept;
-
-/// Runs `call`, which returns Result<void>; nothing passes the boundary but a status.
+/// Of this thread, for wavetap_last_error().
+LastError& last_error() noexcept;
+/// As LastError::guard().
 template <class Call> wavetap_status guarded(Call call) noexcept {
-    const Result<void> done = caught(call);
-    return done ? WAVETAP_STATUS_SUCCESS : report(done.error());
-}
-
-/// Copies as much of a struct that begins with its size as its caller knows; `known` keeps the rest.
-/// `name` and `advice` are for the words. Errors: kInvalidArgument (a size that is not known).
-template <class T>
-Result<void> copy_in(T& known, const T& given, const std::string& name, const char* advice) {
-    if (given.size < sizeof given.size || given.size > sizeof known)
-        return Error{ErrorCode::kInvalidArgument,
-                     "size " + std::to_string(given.size) + " of " + name + " is not known", "",
-                     advice};
-    std::memcpy(static_cast<void*>(&known), &given, given.size);
-    return {};
+    return last_error().guard(call);
 }
 
 } // namespace wavetap::capture

@@ -77,8 +77,8 @@ Result<wavetap_intercept_options> options_of(const wavetap_intercept_options* gi
     wavetap_intercept_options known{};
     known.size = sizeof known;
     if (given == nullptr) return known;
-    WAVETAP_CHECK_OK(capture::copy_in(known, *given, "wavetap_intercept_options",
-                                      "set it to sizeof(wavetap_intercept_options)"));
+    WAVETAP_CHECK_OK(copy_in(known, *given, "wavetap_intercept_options",
+                             "set it to sizeof(wavetap_intercept_options)"));
     return known;
 }
 
