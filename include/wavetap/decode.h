@@ -46,7 +46,8 @@
 extern "C" {
 #endif
 
-/** What the calling thread's last failed call had to say, in one line; "" before the first. */
+/** What the calling thread's last failed call had to say, in one line; "" before the first.
+ * wavetap_status_name() is in this library, too. */
 WAVETAP_API const char* wavetap_decode_last_error(void);
 /** WAVETAP_VERSION_MAJOR << 16 | WAVETAP_VERSION_MINOR of the library. */
 WAVETAP_API uint32_t wavetap_decode_version(void);
@@ -331,15 +332,22 @@ WAVETAP_API wavetap_status wavetap_stream_create(wavetap_decoder* decoder,
 WAVETAP_API wavetap_status wavetap_stream_feed(wavetap_stream* stream, const void* data,
                                                size_t bytes);
 /**
- * The next chunk of a capture with several buffers. Its first \p read_offset bytes (0, 2, 4 or 6)
- * belong to the chunk before and are left out, and so is a chunk that only repeats the stream's header
- * with zeros behind it. Errors: as wavetap_stream_feed(); INVALID_ARGUMENT (\p read_offset is beyond
- * the chunk).
+ * The next chunk of a capture with several buffers. Its first \p read_offset bytes (0, 2, 4 or 6;
+ * wavetap_chunk::read_offset) end a token of the chunk before. \p missing: not 0 if that one was not
+ * fed, because it was lost or dropped; then those bytes are left out, as is the beginning of a token
+ * that the last chunk cut, and it is told: an event and a diagnostic "packets-lost", a diagnostic
+ * "cut-token". Waves go on with what is seen of them. The time that passed is not known: on gfx9 times
+ * are right again from the next timestamp behind a reset on, elsewhere they stay behind.
+ *
+ * A chunk that only repeats the stream's header with zeros behind it begins a segment of its own
+ * (nothing was recorded since the one before): it is left out and told in the same way.
+ *
+ * Errors: as wavetap_stream_feed(); INVALID_ARGUMENT (\p read_offset is beyond the chunk).
  */
 WAVETAP_API wavetap_status wavetap_stream_feed_chunk(wavetap_stream* stream, const void* chunk,
-                                                     size_t bytes, size_t read_offset);
-/** The end: the rest of the records, then totals and diagnostics. Errors: CORRUPT (fewer than eight bytes came),
- * WRONG_STATE (it was finished). */
+                                                     size_t bytes, size_t read_offset, int missing);
+/** The end: the rest of the records, then totals and diagnostics. Errors: CORRUPT (fewer than eight
+ * bytes came), WRONG_STATE (it was finished). */
 WAVETAP_API wavetap_status wavetap_stream_finish(wavetap_stream* stream);
 /** Without finish() the rest is dropped. Null is fine. */
 WAVETAP_API void wavetap_stream_destroy(wavetap_stream* stream);
@@ -362,8 +370,9 @@ WAVETAP_API void wavetap_scanner_destroy(wavetap_scanner* scanner);
 /**
  * The next chunk; the first one begins with the header and has at least its eight bytes. Tokens may
  * lie across chunks: one is told with the chunk that ends it, at byte 0. Uses dispatch, event,
- * realtime, register_write and code_object of \p handlers. gfx9: what lies between a time reset at the end of a chunk and its timestamp
- * in the next one (four tokens at most in real traces) is told with the time before the reset.
+ * realtime, register_write and code_object of \p handlers. gfx9: what lies between a time reset at
+ * the end of a chunk and its timestamp in the next one (four tokens at most in real traces) is told
+ * with the time before the reset.
  * Errors: CORRUPT (no known header; the next chunk may be a first one again).
  */
 WAVETAP_API wavetap_status wavetap_scanner_feed(wavetap_scanner* scanner, const void* chunk,

@@ -346,11 +346,12 @@ template <class V> class DecodeStream {
         visit_->rethrow();
         return detail::checked(status);
     }
-    /** The next chunk of a capture with several buffers, of which the first `read_offset` bytes belong
-     * to the chunk before. Errors: as wavetap_stream_feed_chunk(). */
-    DecodeResult<void> feed_chunk(std::span<const std::byte> chunk, std::size_t read_offset) {
-        const wavetap_status status =
-            wavetap_stream_feed_chunk(handle_.get(), chunk.data(), chunk.size(), read_offset);
+    /** The next chunk of a capture with several buffers, whose first `read_offset` bytes end a token
+     * of the chunk before; `missing`: that one was not fed. Errors: as wavetap_stream_feed_chunk(). */
+    DecodeResult<void> feed_chunk(std::span<const std::byte> chunk, std::size_t read_offset,
+                                  bool missing = false) {
+        const wavetap_status status = wavetap_stream_feed_chunk(
+            handle_.get(), chunk.data(), chunk.size(), read_offset, missing ? 1 : 0);
         visit_->rethrow();
         return detail::checked(status);
     }

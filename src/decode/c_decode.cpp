@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
+#include "base/c_interface.hpp"
 #include "code/code_object.hpp"
 #include "code/disassembler.hpp"
 #include "decode/cut.hpp"
@@ -11,9 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <memory>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -22,64 +21,26 @@ using namespace wavetap::decode;
 
 namespace {
 
-constexpr std::size_t kLongestError = 512;
-thread_local char t_last_error[kLongestError] = "";
+thread_local constinit LastError t_last_error;
 
-wavetap_status fail(wavetap_status status, const std::string& words) {
-    const std::size_t length = std::min(words.size(), kLongestError - 1);
-    std::memcpy(t_last_error, words.data(), length);
-    t_last_error[length] = '\0';
-    return status;
+template <class Call> wavetap_status guarded(Call&& call) noexcept {
+    return t_last_error.guard(std::forward<Call>(call));
 }
 
-wavetap_status fail(const Error& error) {
-    wavetap_status status = WAVETAP_STATUS_INTERNAL;
-    switch (error.code) {
-    case ErrorCode::kInvalidArgument:
-        status = WAVETAP_STATUS_INVALID_ARGUMENT;
-        break;
-    case ErrorCode::kNotFound:
-        status = WAVETAP_STATUS_NOT_FOUND;
-        break;
-    case ErrorCode::kCorrupt:
-        status = WAVETAP_STATUS_CORRUPT;
-        break;
-    case ErrorCode::kUnsupported:
-        status = WAVETAP_STATUS_UNSUPPORTED;
-        break;
-    case ErrorCode::kLimit:
-        status = WAVETAP_STATUS_LIMIT;
-        break;
-    default:
-        break;
-    }
-    return fail(status, to_string(error) + (error.hint.empty() ? "" : ": " + error.hint));
-}
-
-template <class Function> wavetap_status guarded(Function&& function) noexcept {
-    try {
-        return function();
-    } catch (const std::bad_alloc&) {
-        return WAVETAP_STATUS_LIMIT;
-    } catch (...) {
-        return WAVETAP_STATUS_INTERNAL;
-    }
-}
-
-wavetap_status null_argument() {
-    return fail(WAVETAP_STATUS_INVALID_ARGUMENT, "a pointer that is required is null");
+Error null_argument() {
+    return Error{ErrorCode::kInvalidArgument, "a pointer that is required is null", "", ""};
 }
 
 std::span<const std::byte> span_of(const void* data, std::size_t bytes) {
     return {static_cast<const std::byte*>(data), bytes};
 }
 
-/// The members that the caller's size covers.
-std::optional<wavetap_decode_handlers> handlers_of(const wavetap_decode_handlers* given) {
-    if (given == nullptr || given->size < sizeof given->size) return std::nullopt;
-    wavetap_decode_handlers handlers{};
-    std::memcpy(&handlers, given, std::min(given->size, sizeof handlers));
-    return handlers;
+Result<wavetap_decode_handlers> handlers_of(const wavetap_decode_handlers* given) {
+    if (given == nullptr) return null_argument();
+    wavetap_decode_handlers known{};
+    WAVETAP_CHECK_OK(copy_in(known, *given, "wavetap_decode_handlers",
+                             "set it to sizeof(wavetap_decode_handlers)"));
+    return known;
 }
 
 wavetap_pc pc_of(const Pc& pc) {
@@ -284,14 +245,19 @@ class HandlerSink final : public RecordSink {
     std::vector<wavetap_token_field> fields_;
 };
 
-wavetap_status give(const Result<Cut>& cut, void* out, std::size_t* size) {
-    if (!cut) return fail(cut.error());
+Result<void> give(const Result<Cut>& cut, void* out, std::size_t* size) {
+    if (!cut) return cut.error();
     const bool fits = out != nullptr && *size >= cut->bytes.size();
     *size = cut->bytes.size();
     if (!fits)
-        return fail(WAVETAP_STATUS_LIMIT, "the piece needs " + std::to_string(*size) + " bytes");
+        return Error{ErrorCode::kLimit, "the piece needs " + std::to_string(*size) + " bytes", "",
+                     ""};
     std::memcpy(out, cut->bytes.data(), cut->bytes.size());
-    return WAVETAP_STATUS_SUCCESS;
+    return {};
+}
+
+Error no_object(std::uint64_t id) {
+    return Error{ErrorCode::kNotFound, "there is no code object " + std::to_string(id), "", ""};
 }
 
 } // namespace
@@ -332,32 +298,48 @@ struct wavetap_stream {
     const sqtt::Header* header() const {
         return wants_records(handlers) ? decoder->header() : tokens.header();
     }
+    auto to_handler() {
+        return
+            [this](const sqtt::Token& token, sqtt::Generation kind) { sink->token(token, kind); };
+    }
     Result<void> take_tokens(std::span<const std::byte> bytes, bool last) {
         if (handlers.token == nullptr) return {};
-        return tokens.feed(bytes, last, [this](const sqtt::Token& token, sqtt::Generation kind) {
-            sink->token(token, kind);
-        });
+        return tokens.feed(bytes, last, to_handler());
+    }
+    Result<void> feed_chunk(std::span<const std::byte> chunk, std::size_t read_offset,
+                            bool missing) {
+        WAVETAP_TRY(const auto part,
+                    StreamDecoder::part_of_chunk(header(), chunk, read_offset, missing));
+        if (part.gap) {
+            if (handlers.token != nullptr) WAVETAP_CHECK_OK(tokens.gap(to_handler()));
+            if (wants_records(handlers)) decoder->gap();
+        }
+        return feed(part.bytes);
     }
     Result<void> feed(std::span<const std::byte> bytes) {
         WAVETAP_CHECK_OK(take_tokens(bytes, false));
         if (!wants_records(handlers)) return {};
         return decoder->feed(bytes);
     }
-    wavetap_status finish() {
+    Result<void> finish() {
         finished = true;
-        if (auto done = take_tokens({}, true); !done) return fail(done.error());
-        if (!wants_records(handlers)) return WAVETAP_STATUS_SUCCESS;
-        auto totals = decoder->finish();
-        if (!totals) return fail(totals.error());
-        sink->totals(*totals);
-        if (handlers.diagnostic == nullptr) return WAVETAP_STATUS_SUCCESS;
+        WAVETAP_CHECK_OK(take_tokens({}, true));
+        if (!wants_records(handlers)) return {};
+        WAVETAP_TRY(const BlobTotals totals, decoder->finish());
+        sink->totals(totals);
+        if (handlers.diagnostic == nullptr) return {};
         for (const Diagnostic& each : diagnostics.list()) {
             const wavetap_diagnostic out{each.kind,    each.severity,           each.advice,
                                          each.count,   each.first_offset_bytes, each.first_time,
                                          each.sentence};
             handlers.diagnostic(&out, user);
         }
-        return WAVETAP_STATUS_SUCCESS;
+        return {};
+    }
+    /// Errors: kWrongState.
+    Result<void> check_open() const {
+        if (!finished) return {};
+        return Error{ErrorCode::kWrongState, "the stream was finished", "", ""};
     }
 
     wavetap_decode_handlers handlers;
@@ -380,11 +362,15 @@ struct wavetap_scanner {
 extern "C" {
 
 const char* wavetap_decode_last_error(void) {
-    return t_last_error;
+    return t_last_error.words();
 }
 
 uint32_t wavetap_decode_version(void) {
     return WAVETAP_VERSION_MAJOR << 16 | WAVETAP_VERSION_MINOR;
+}
+
+const char* wavetap_status_name(wavetap_status status) {
+    return status_name(status);
 }
 
 const char* wavetap_category_name(wavetap_category category) {
@@ -392,17 +378,16 @@ const char* wavetap_category_name(wavetap_category category) {
 }
 
 wavetap_status wavetap_decoder_create(const char* gfx, wavetap_decoder** decoder) {
-    if (decoder == nullptr) return null_argument();
-    *decoder = nullptr;
-    return guarded([&] {
+    return guarded([&]() -> Result<void> {
+        if (decoder == nullptr) return null_argument();
+        *decoder = nullptr;
         auto made = std::make_unique<wavetap_decoder>();
         if (gfx != nullptr) {
-            auto disassembler = code::Disassembler::create(gfx);
-            if (!disassembler) return fail(disassembler.error());
+            WAVETAP_CHECK_OK(code::Disassembler::create(gfx));
             made->gfx = gfx;
         }
         *decoder = made.release();
-        return WAVETAP_STATUS_SUCCESS;
+        return {};
     });
 }
 
@@ -412,44 +397,42 @@ void wavetap_decoder_destroy(wavetap_decoder* decoder) {
 
 wavetap_status wavetap_decoder_load_code(wavetap_decoder* decoder, uint64_t id,
                                          uint64_t load_address, const void* elf, size_t bytes) {
-    if (decoder == nullptr || elf == nullptr) return null_argument();
-    if (id == 0) return fail(WAVETAP_STATUS_INVALID_ARGUMENT, "0 is no id of a code object");
-    return guarded([&] {
+    return guarded([&]() -> Result<void> {
+        if (decoder == nullptr || elf == nullptr) return null_argument();
+        if (id == 0)
+            return Error{ErrorCode::kInvalidArgument, "0 is no id of a code object", "", ""};
         for (const auto& each : decoder->objects) {
             if (each.id == id)
-                return fail(WAVETAP_STATUS_WRONG_STATE,
-                            "code object " + std::to_string(id) + " is loaded already");
+                return Error{ErrorCode::kWrongState,
+                             "code object " + std::to_string(id) + " is loaded already", "", ""};
         }
         const auto given = span_of(elf, bytes);
-        auto object = code::CodeObject::parse({given.begin(), given.end()});
-        if (!object) return fail(object.error());
+        WAVETAP_TRY(auto object, code::CodeObject::parse({given.begin(), given.end()}));
         decoder->objects.push_back(
-            {id, load_address, std::make_unique<code::CodeObject>(*std::move(object))});
+            {id, load_address, std::make_unique<code::CodeObject>(std::move(object))});
         decoder->disassembler.reset();
-        return WAVETAP_STATUS_SUCCESS;
+        return {};
     });
 }
 
 wavetap_status wavetap_decoder_unload_code(wavetap_decoder* decoder, uint64_t id) {
-    if (decoder == nullptr) return null_argument();
-    return guarded([&] {
+    return guarded([&]() -> Result<void> {
+        if (decoder == nullptr) return null_argument();
         decoder->disassembler.reset();
-        if (std::erase_if(decoder->objects, [id](const auto& each) { return each.id == id; }) != 0)
-            return WAVETAP_STATUS_SUCCESS;
-        return fail(WAVETAP_STATUS_NOT_FOUND, "there is no code object " + std::to_string(id));
+        if (std::erase_if(decoder->objects, [id](const auto& each) { return each.id == id; }) == 0)
+            return no_object(id);
+        return {};
     });
 }
 
 wavetap_status wavetap_decoder_decode(wavetap_decoder* decoder, const void* blob, size_t bytes,
                                       const wavetap_decode_handlers* handlers, void* user) {
-    if (decoder == nullptr || blob == nullptr || handlers == nullptr) return null_argument();
-    return guarded([&] {
-        const auto wanted = handlers_of(handlers);
-        if (!wanted)
-            return fail(WAVETAP_STATUS_INVALID_ARGUMENT, "the size of the handlers is not set");
-        wavetap_stream stream(*decoder, *wanted, user);
-        if (auto begun = stream.begin(*decoder); !begun) return fail(begun.error());
-        if (auto fed = stream.feed(span_of(blob, bytes)); !fed) return fail(fed.error());
+    return guarded([&]() -> Result<void> {
+        if (decoder == nullptr || blob == nullptr || handlers == nullptr) return null_argument();
+        WAVETAP_TRY(const auto wanted, handlers_of(handlers));
+        wavetap_stream stream(*decoder, wanted, user);
+        WAVETAP_CHECK_OK(stream.begin(*decoder));
+        WAVETAP_CHECK_OK(stream.feed(span_of(blob, bytes)));
         return stream.finish();
     });
 }
@@ -457,45 +440,38 @@ wavetap_status wavetap_decoder_decode(wavetap_decoder* decoder, const void* blob
 wavetap_status wavetap_stream_create(wavetap_decoder* decoder,
                                      const wavetap_decode_handlers* handlers, void* user,
                                      wavetap_stream** stream) {
-    if (decoder == nullptr || handlers == nullptr || stream == nullptr) return null_argument();
-    *stream = nullptr;
-    return guarded([&] {
-        const auto wanted = handlers_of(handlers);
-        if (!wanted)
-            return fail(WAVETAP_STATUS_INVALID_ARGUMENT, "the size of the handlers is not set");
-        auto made = std::make_unique<wavetap_stream>(*decoder, *wanted, user);
-        if (auto begun = made->begin(*decoder); !begun) return fail(begun.error());
+    return guarded([&]() -> Result<void> {
+        if (decoder == nullptr || handlers == nullptr || stream == nullptr) return null_argument();
+        *stream = nullptr;
+        WAVETAP_TRY(const auto wanted, handlers_of(handlers));
+        auto made = std::make_unique<wavetap_stream>(*decoder, wanted, user);
+        WAVETAP_CHECK_OK(made->begin(*decoder));
         *stream = made.release();
-        return WAVETAP_STATUS_SUCCESS;
+        return {};
     });
 }
 
 wavetap_status wavetap_stream_feed(wavetap_stream* stream, const void* data, size_t bytes) {
-    if (stream == nullptr || (data == nullptr && bytes != 0)) return null_argument();
-    return guarded([&] {
-        if (stream->finished) return fail(WAVETAP_STATUS_WRONG_STATE, "the stream was finished");
-        const auto fed = stream->feed(span_of(data, bytes));
-        return fed ? WAVETAP_STATUS_SUCCESS : fail(fed.error());
+    return guarded([&]() -> Result<void> {
+        if (stream == nullptr || (data == nullptr && bytes != 0)) return null_argument();
+        WAVETAP_CHECK_OK(stream->check_open());
+        return stream->feed(span_of(data, bytes));
     });
 }
 
 wavetap_status wavetap_stream_feed_chunk(wavetap_stream* stream, const void* chunk, size_t bytes,
-                                         size_t read_offset) {
-    if (stream == nullptr || (chunk == nullptr && bytes != 0)) return null_argument();
-    return guarded([&] {
-        if (stream->finished) return fail(WAVETAP_STATUS_WRONG_STATE, "the stream was finished");
-        const auto part =
-            StreamDecoder::part_of_chunk(stream->header(), span_of(chunk, bytes), read_offset);
-        if (!part) return fail(part.error());
-        const auto fed = stream->feed(*part);
-        return fed ? WAVETAP_STATUS_SUCCESS : fail(fed.error());
+                                         size_t read_offset, int missing) {
+    return guarded([&]() -> Result<void> {
+        if (stream == nullptr || (chunk == nullptr && bytes != 0)) return null_argument();
+        WAVETAP_CHECK_OK(stream->check_open());
+        return stream->feed_chunk(span_of(chunk, bytes), read_offset, missing != 0);
     });
 }
 
 wavetap_status wavetap_stream_finish(wavetap_stream* stream) {
-    if (stream == nullptr) return null_argument();
-    return guarded([&] {
-        if (stream->finished) return fail(WAVETAP_STATUS_WRONG_STATE, "the stream was finished");
+    return guarded([&]() -> Result<void> {
+        if (stream == nullptr) return null_argument();
+        WAVETAP_CHECK_OK(stream->check_open());
         return stream->finish();
     });
 }
@@ -506,35 +482,34 @@ void wavetap_stream_destroy(wavetap_stream* stream) {
 
 wavetap_status wavetap_decoder_text(wavetap_decoder* decoder, uint64_t id, uint64_t elf_address,
                                     char* text, size_t* size) {
-    if (decoder == nullptr || text == nullptr || size == nullptr) return null_argument();
-    return guarded([&] {
+    return guarded([&]() -> Result<void> {
+        if (decoder == nullptr || text == nullptr || size == nullptr) return null_argument();
         const auto found = std::find_if(decoder->objects.begin(), decoder->objects.end(),
                                         [id](const auto& each) { return each.id == id; });
-        if (found == decoder->objects.end())
-            return fail(WAVETAP_STATUS_NOT_FOUND, "there is no code object " + std::to_string(id));
+        if (found == decoder->objects.end()) return no_object(id);
         if (!decoder->disassembler) {
-            auto created = code::Disassembler::create(decoder->chip());
-            if (!created) return fail(created.error());
-            decoder->disassembler.emplace(std::move(*created));
+            WAVETAP_TRY(auto created, code::Disassembler::create(decoder->chip()));
+            decoder->disassembler.emplace(std::move(created));
         }
         const auto instruction =
             decoder->disassembler->decode(found->object->bytes_at(elf_address), elf_address);
-        if (!instruction) return fail(WAVETAP_STATUS_NOT_FOUND, to_string(instruction.error()));
+        if (!instruction)
+            return Error{ErrorCode::kNotFound, to_string(instruction.error()), "", ""};
         const std::string& line = instruction->text;
         const bool fits = *size > line.size();
         *size = line.size() + 1;
-        if (!fits) return fail(WAVETAP_STATUS_LIMIT, "the text does not fit");
+        if (!fits) return Error{ErrorCode::kLimit, "the text does not fit", "", ""};
         std::memcpy(text, line.c_str(), line.size() + 1);
-        return WAVETAP_STATUS_SUCCESS;
+        return {};
     });
 }
 
 wavetap_status wavetap_scanner_create(wavetap_scanner** scanner) {
-    if (scanner == nullptr) return null_argument();
-    *scanner = nullptr;
-    return guarded([&] {
+    return guarded([&]() -> Result<void> {
+        if (scanner == nullptr) return null_argument();
+        *scanner = nullptr; // should there be no memory
         *scanner = new wavetap_scanner;
-        return WAVETAP_STATUS_SUCCESS;
+        return {};
     });
 }
 
@@ -544,36 +519,35 @@ void wavetap_scanner_destroy(wavetap_scanner* scanner) {
 
 wavetap_status wavetap_scanner_feed(wavetap_scanner* scanner, const void* chunk, size_t bytes,
                                     const wavetap_decode_handlers* handlers, void* user) {
-    if (scanner == nullptr || chunk == nullptr) return null_argument();
-    return guarded([&] {
-        const auto wanted = handlers_of(handlers);
-        if (!wanted)
-            return fail(WAVETAP_STATUS_INVALID_ARGUMENT, "the size of the handlers is not set");
+    return guarded([&]() -> Result<void> {
+        if (scanner == nullptr || chunk == nullptr) return null_argument();
+        WAVETAP_TRY(const auto wanted, handlers_of(handlers));
         const auto data = span_of(chunk, bytes);
         const bool first = !scanner->begun;
         if (first) {
-            auto fresh = state_before(data, 0, {});
-            if (!fresh) return fail(fresh.error());
-            scanner->state = *std::move(fresh);
+            WAVETAP_TRY(scanner->state, state_before(data, 0, {}));
             scanner->begun = true;
         }
-        HandlerSink sink(*wanted, user, nullptr);
+        HandlerSink sink(wanted, user, nullptr);
         scan_chunk(scanner->state, data, first, sink);
-        return WAVETAP_STATUS_SUCCESS;
+        return {};
     });
 }
 
 wavetap_status wavetap_decode_cut_dispatch(const void* blob, size_t bytes, uint64_t index,
                                            void* out, size_t* size) {
-    if (blob == nullptr || size == nullptr) return null_argument();
-    return guarded([&] { return give(cut_dispatch(span_of(blob, bytes), index, {}), out, size); });
+    return guarded([&]() -> Result<void> {
+        if (blob == nullptr || size == nullptr) return null_argument();
+        return give(cut_dispatch(span_of(blob, bytes), index, {}), out, size);
+    });
 }
 
 wavetap_status wavetap_decode_cut_window(const void* blob, size_t bytes, uint64_t begin,
                                          uint64_t end, void* out, size_t* size) {
-    if (blob == nullptr || size == nullptr) return null_argument();
-    return guarded(
-        [&] { return give(cut_window(span_of(blob, bytes), begin, end, {}), out, size); });
+    return guarded([&]() -> Result<void> {
+        if (blob == nullptr || size == nullptr) return null_argument();
+        return give(cut_window(span_of(blob, bytes), begin, end, {}), out, size);
+    });
 }
 
 } // extern "C"

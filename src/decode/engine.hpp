@@ -20,7 +20,7 @@ namespace wavetap::decode {
 /// What a decode run adds up besides the records.
 struct BlobTotals {
     std::array<std::uint64_t, sqtt::kTokenTypeCount> tokens{};
-    std::uint64_t cut_tokens = 0; ///< 1 if the end of the blob cuts a token
+    std::uint64_t cut_tokens = 0; ///< by the end of the blob or a gap in it
     std::uint64_t first_time = 0, last_time = 0;
     std::optional<std::uint64_t> clock_base;
     std::uint64_t instructions = 0, instructions_with_pc = 0, instruction_tokens = 0;
@@ -51,6 +51,9 @@ class Engine {
     /// the next token in `bytes`.
     virtual std::uint64_t consume(std::span<const std::byte> bytes, std::uint64_t start_bits,
                                   std::uint64_t origin, bool last) = 0;
+    /// What was left of the last piece never comes whole, and tokens are missing in front of the next
+    /// one, as where the trace unit loses some. The last piece was consumed as `last`.
+    virtual void gap() = 0;
     /// After the last piece: waves that are still open are delivered as unfinished.
     virtual BlobTotals finish() = 0;
     /// BlobTotals::clock_base once the stream has told it.

@@ -17,6 +17,7 @@ namespace wavetap::decode {
 ///   void take_instruction(const Token&, StreamPoint, bool)
 ///   WaveWords place_of(const Token&)
 ///   void take_rest(const Token&, StreamPoint)
+///   void take_loss(StreamPoint)
 ///   std::uint64_t clocks_of(const Token&)   how far it moves the clock
 ///   void finish_waves(StreamPoint)
 ///   kLookAheadBytes
@@ -59,12 +60,14 @@ template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine
 
     std::optional<std::uint64_t> clock_base() const override { return totals_.clock_base; }
 
+    void gap() override {
+        const StreamPoint end = end_piece();
+        derived().take_loss(end);
+        drain();
+    }
+
     BlobTotals finish() override {
-        const StreamPoint end{time_, end_bits_ / 8};
-        if (truncated_) {
-            totals_.cut_tokens = 1;
-            diagnostics_.add(Fault::kCutToken, end.offset_bytes, time_);
-        }
+        const StreamPoint end = end_piece();
         derived().finish_waves(end);
         occupancy_.finish(end);
         totals_.last_time = time_;
@@ -143,6 +146,16 @@ template <sqtt::Generation kGen, class Derived> class EngineBase : public Engine
     Walk walk_;                        ///< through the segment in hand
 
   private:
+    // What the last piece cuts is lost.
+    StreamPoint end_piece() {
+        const StreamPoint end{time_, end_bits_ / 8};
+        if (truncated_) {
+            ++totals_.cut_tokens;
+            diagnostics_.add(Fault::kCutToken, end.offset_bytes, time_);
+        }
+        truncated_ = after_ext_ = false;
+        return end;
+    }
     void take(const sqtt::Token& token) {
         const StreamPoint at{time_, token.offset_bits / 8};
         switch (sqtt::lane_of(token.type)) {

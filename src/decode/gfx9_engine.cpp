@@ -149,9 +149,7 @@ template <class To> void Gfx9Engine::misc(const Token& token, StreamPoint at, To
         time_reset(token, to);
         break;
     case Gfx9Misc::kPacketLost:
-        event(at, EventKind::kPacketsLost);
-        diagnostics_.add(Fault::kPacketsLost, at.offset_bytes, at.time);
-        to.lost(at);
+        lost(at, to);
         break;
     case Gfx9Misc::kSurfaceSync:
         event(at, EventKind::kSurfaceSync);

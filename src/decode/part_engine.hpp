@@ -57,6 +57,10 @@ class PartEngine : public EngineBase<kGen, Derived> {
         ToStream to{*this};
         this->derived().rest(token, at, to);
     }
+    void take_loss(StreamPoint at) {
+        ToStream to{*this};
+        lost(at, to);
+    }
     /// The caller may have loaded code since the piece before.
     void begin_piece() { find_entries(); }
 
@@ -134,6 +138,12 @@ class PartEngine : public EngineBase<kGen, Derived> {
             part.marks.push_back({position, Mark::Kind::kLost, 0, at, {}, 0});
         }
     };
+
+    template <class To> void lost(StreamPoint at, To& to) {
+        this->event(at, EventKind::kPacketsLost);
+        diagnostics_.add(Fault::kPacketsLost, at.offset_bytes, at.time);
+        to.lost(at);
+    }
 
     /// For engines that build parts.
     void make_part_slots() {

@@ -110,7 +110,6 @@ class RdnaEngine final : public PartEngine<kGen, RdnaEngine<kGen>, RdnaPart<kGen
     template <class To> void timestamp(const Token& token, StreamPoint at, To& to);
     template <class To> void reg(const Token& token, StreamPoint at, To& to);
     template <class To> void misc(const Token& token, StreamPoint at, To& to);
-    template <class To> void lost(StreamPoint at, To& to);
     void reg_init(const Token& token, StreamPoint at);
     template <TokenType kToken> void shader_data(const Token& token, StreamPoint at);
     template <TokenType kToken> void event_token(const Token& token, StreamPoint at);
@@ -140,12 +139,6 @@ template <Generation kGen> void RdnaEngine<kGen>::finish_waves(StreamPoint end) 
     totals_.tokens_without_wave = context_.tokens_without_wave;
 }
 
-template <Generation kGen> template <class To> void RdnaEngine<kGen>::lost(StreamPoint at, To& to) {
-    this->event(at, EventKind::kPacketsLost);
-    diagnostics_.add(Fault::kPacketsLost, at.offset_bytes, at.time);
-    to.lost(at);
-}
-
 template <Generation kGen>
 template <class To>
 void RdnaEngine<kGen>::timestamp(const Token& token, StreamPoint at, To& to) {
@@ -163,7 +156,7 @@ void RdnaEngine<kGen>::timestamp(const Token& token, StreamPoint at, To& to) {
             return;
         }
         to.clock(value);
-        if (packets_lost) lost({time_, at.offset_bytes}, to);
+        if (packets_lost) this->lost({time_, at.offset_bytes}, to);
     }
 }
 
@@ -215,7 +208,7 @@ void RdnaEngine<kGen>::misc(const Token& token, StreamPoint at, To& to) {
     const auto has = [flags](unsigned bit) { return (flags >> bit & 1) != 0; };
     if (has(sqtt::kMiscLostOrSample)) {
         if (kGen == Generation::kGfx10)
-            lost(at, to);
+            this->lost(at, to);
         else
             this->event(at, EventKind::kCounterSample);
     }

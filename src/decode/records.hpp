@@ -101,7 +101,7 @@ enum class EventKind : std::uint8_t {
     kTraceFinish,  ///< THREAD_TRACE_FINISH
     kOtherEvent,   ///< payload: event number
     kSaveContext,  ///< waves are saved to memory from here on
-    kPacketsLost,  ///< the trace unit dropped tokens before this point
+    kPacketsLost,  ///< tokens before this point were dropped, or did not come
     kStallBegin,   ///< the trace unit stalls the engine to keep up
     kStallEnd,
     kThrottleBegin, ///< DIDT stall

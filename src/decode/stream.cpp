@@ -117,15 +117,27 @@ Result<void> StreamDecoder::feed(std::span<const std::byte> bytes) {
     return {};
 }
 
-Result<void> StreamDecoder::feed_chunk(std::span<const std::byte> bytes, std::size_t read_offset) {
-    WAVETAP_TRY(const auto part,
-                part_of_chunk(options_.header ? nullptr : header(), bytes, read_offset));
-    return feed(part);
+void StreamDecoder::gap() {
+    if (!engine_) return;
+    const std::size_t left = pending_.size() - consume(pending_, true);
+    origin_ += left;
+    start_bits_ = 0;
+    pending_.clear();
+    engine_->gap();
 }
 
-Result<std::span<const std::byte>> StreamDecoder::part_of_chunk(const sqtt::Header* header,
-                                                                std::span<const std::byte> bytes,
-                                                                std::size_t read_offset) {
+Result<void> StreamDecoder::feed_chunk(std::span<const std::byte> bytes, std::size_t read_offset,
+                                       bool missing) {
+    WAVETAP_TRY(const ChunkPart part,
+                part_of_chunk(options_.header ? nullptr : header(), bytes, read_offset, missing));
+    if (part.gap) gap();
+    return feed(part.bytes);
+}
+
+Result<StreamDecoder::ChunkPart> StreamDecoder::part_of_chunk(const sqtt::Header* header,
+                                                              std::span<const std::byte> bytes,
+                                                              std::size_t read_offset,
+                                                              bool missing) {
     if (read_offset > bytes.size())
         return Error{ErrorCode::kInvalidArgument,
                      "a read offset of " + std::to_string(read_offset) + " in a chunk of " +
@@ -135,9 +147,9 @@ Result<std::span<const std::byte>> StreamDecoder::part_of_chunk(const sqtt::Head
         std::uint64_t raw = 0;
         std::memcpy(&raw, bytes.data(), sizeof raw);
         if (raw == header->raw && only_zeros(bytes.subspan(kHeaderBytes)))
-            return std::span<const std::byte>();
+            return ChunkPart{{}, true};
     }
-    return bytes.subspan(read_offset);
+    return ChunkPart{missing ? bytes.subspan(read_offset) : bytes, missing};
 }
 
 Result<BlobTotals> StreamDecoder::finish() {

@@ -37,15 +37,28 @@ class StreamDecoder {
     /// further use). Everything later is a diagnostic, and decoding goes on.
     Result<void> feed(std::span<const std::byte> bytes);
 
-    /// The next chunk of a double- or N-buffer capture: its first `read_offset` bytes (0, 2, 4, 6)
-    /// belong to the chunk before and are left out, and so is a chunk that only repeats the
-    /// stream's header with zeros behind it, as captures send before each of their segments.
-    /// Errors: as feed(); kInvalidArgument (read_offset beyond the chunk).
-    Result<void> feed_chunk(std::span<const std::byte> bytes, std::size_t read_offset);
-    /// What feed_chunk() feeds. `header`: the stream's, null before it was read.
-    static Result<std::span<const std::byte>> part_of_chunk(const sqtt::Header* header,
-                                                            std::span<const std::byte> bytes,
-                                                            std::size_t read_offset);
+    /// The next chunk of a capture with several buffers, whose first `read_offset` bytes (0, 2, 4,
+    /// 6) end a token of the chunk before. With `missing`, that one was not fed: then they are left
+    /// out, and there is a gap(). A chunk that only repeats the stream's header with zeros behind
+    /// it, as captures send in front of each segment, is left out and a gap, too: nothing was
+    /// recorded since the segment before. Errors: as feed(); kInvalidArgument (read_offset beyond
+    /// the chunk).
+    Result<void> feed_chunk(std::span<const std::byte> bytes, std::size_t read_offset,
+                            bool missing = false);
+    /// What feed_chunk() feeds, and whether behind a gap.
+    struct ChunkPart {
+        std::span<const std::byte> bytes;
+        bool gap = false;
+    };
+    /// `header`: the stream's, null before it was read.
+    static Result<ChunkPart> part_of_chunk(const sqtt::Header* header,
+                                           std::span<const std::byte> bytes,
+                                           std::size_t read_offset, bool missing);
+    /// Tokens are missing between what was fed and what comes next, which begins with a whole one:
+    /// the same as if the trace unit had lost them (Fault::kPacketsLost), without the time that
+    /// passed: gfx9 finds it at the next timestamp that follows a reset, the others do not. A token
+    /// that is cut is left out and counted (Fault::kCutToken). Nothing before the header was read.
+    void gap();
 
     /// The end of the stream: open waves are delivered as unfinished, a cut token is reported.
     /// Errors: kCorrupt (fewer bytes than a header has). To be called once, after the last feed().
@@ -57,7 +70,7 @@ class StreamDecoder {
     std::optional<std::uint64_t> clock_base() const {
         return engine_ ? engine_->clock_base() : std::nullopt;
     }
-    /// Bytes that were fed and not left out.
+    /// Bytes that were fed and not left out; a token that is cut by a gap() counts.
     std::uint64_t bytes() const { return origin_ + pending_.size(); }
 
     /// The header at the beginning of `bytes`. Errors: kCorrupt.

@@ -7,11 +7,15 @@
 #include "decode/stream.hpp"
 #include "decode/text_source_for_test.hpp"
 #include "decode/written_for_test.hpp"
+#include "sqtt/reader.hpp"
 #include "sqtt/test_data.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -533,39 +537,164 @@ INSTANTIATE_TEST_SUITE_P(Generations, Mixed,
                              return std::string(sqtt::generation_name(param.param));
                          });
 
-TEST(Stream, ChunksOfACaptureAreJoinedAtTheirReadOffsets) {
+/// Where the tokens of a subject begin, in bytes; those that begin between two bytes are left out.
+std::vector<std::size_t> token_starts(const Bytes& bytes, sqtt::Generation generation) {
+    std::vector<std::size_t> starts;
+    sqtt::TokenReader reader(generation, bytes, generation == sqtt::Generation::kGfx9 ? 64 : 0);
+    for (sqtt::Token token; reader.next(token);)
+        if (token.offset_bits % 8 == 0)
+            starts.push_back(static_cast<std::size_t>(token.offset_bits / 8));
+    return starts;
+}
+std::filesystem::path largest(const std::vector<std::filesystem::path>& files) {
+    return *std::max_element(files.begin(), files.end(), [](const auto& a, const auto& b) {
+        return std::filesystem::file_size(a) < std::filesystem::file_size(b);
+    });
+}
+std::size_t next_start(const std::vector<std::size_t>& starts, std::size_t at) {
+    return *std::lower_bound(starts.begin(), starts.end(), at);
+}
+std::span<const std::byte> between(const Bytes& bytes, std::size_t begin, std::size_t end) {
+    return std::span(bytes).subspan(begin, end - begin);
+}
+
+TEST(Stream, ATokenThatTwoChunksShareIsWhole) {
     const auto files = test::trace_files("gfx950", ".att");
     WAVETAP_NEED_DATA(files);
-    Subject subject = subject_of(files[0]);
+    Subject subject = subject_of(largest(files));
     const Outcome want = decode_so(subject, {});
+    const auto starts = token_starts(subject.bytes, sqtt::Generation::kGfx9);
     CodeMap code(subject.source.get(), subject.objects);
     TextSink sink(code);
     Diagnostics diagnostics;
     StreamDecoder decoder({}, code, sink, diagnostics);
-    // The header comes as a chunk of its own, and again in front of the second segment.
-    Bytes header(subject.bytes.begin(), subject.bytes.begin() + 8);
-    header.resize(32);
-    EXPECT_TRUE(decoder.feed_chunk(std::span(header).first(8), 0));
+    EXPECT_TRUE(decoder.feed_chunk(between(subject.bytes, 0, 8), 0));
     ASSERT_NE(decoder.header(), nullptr);
     EXPECT_EQ(decoder.header()->generation, sqtt::Generation::kGfx9);
-    std::size_t at = 8;
-    for (std::size_t offset = 0; at < subject.bytes.size(); offset = (offset + 2) % 8) {
-        const std::size_t length = std::min<std::size_t>(301, subject.bytes.size() - at);
-        Bytes chunk(offset, std::byte{0xEE});
-        chunk.insert(chunk.end(), subject.bytes.begin() + static_cast<std::ptrdiff_t>(at),
-                     subject.bytes.begin() + static_cast<std::ptrdiff_t>(at + length));
-        EXPECT_TRUE(decoder.feed_chunk(chunk, offset));
-        EXPECT_TRUE(decoder.feed_chunk(header, 0));
-        at += length;
+    std::size_t cut = 0;
+    for (std::size_t at = 8; at < starts.back();) {
+        const std::size_t end = std::min(at + 54, subject.bytes.size());
+        const std::size_t offset = next_start(starts, at) - at;
+        cut += offset != 0 ? 1 : 0;
+        const auto chunk = between(subject.bytes, at, end);
+        ASSERT_TRUE(decoder.feed_chunk(Bytes(chunk.begin(), chunk.end()), offset));
+        at = end;
     }
+    EXPECT_GT(cut, 10U);
     EXPECT_EQ(decoder.bytes(), subject.bytes.size());
-    const auto refused = decoder.feed_chunk(header, 33);
+    const auto refused = decoder.feed_chunk(between(subject.bytes, 0, 4), 6);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
     const auto totals = decoder.finish();
     ASSERT_TRUE(totals);
     EXPECT_EQ(text_of(*totals), want.totals);
-    EXPECT_TRUE(sink == *want.sink);
+    EXPECT_EQ(text_of(diagnostics), want.diagnostics);
+    EXPECT_TRUE(sink == *want.sink) << sink.difference(*want.sink);
+}
+
+/// How a missing chunk is told to a decoder.
+enum class Gap { kMissing, kNewSegment };
+
+/// A stream of which `bytes` came and then what is behind the gap: `rest`, in a chunk that begins with
+/// four bytes of another token, or in a segment of its own.
+Outcome decode_with_gap(Subject& subject, Way way, Gap gap, const Bytes& bytes, const Bytes& rest) {
+    Outcome out;
+    out.code = std::make_unique<CodeMap>(subject.source.get(), subject.objects);
+    out.sink = std::make_unique<TextSink>(*out.code);
+    Diagnostics diagnostics;
+    StreamOptions options;
+    options.threads = way.threads;
+    options.part_bytes = way.part_bytes;
+    StreamDecoder decoder(options, *out.code, *out.sink, diagnostics);
+    EXPECT_TRUE(decoder.feed_chunk(bytes, 0));
+    if (gap == Gap::kMissing) {
+        Bytes chunk(4, std::byte{0xEE});
+        chunk.insert(chunk.end(), rest.begin(), rest.end());
+        EXPECT_TRUE(decoder.feed_chunk(chunk, 4, true));
+    } else {
+        Bytes header(bytes.begin(), bytes.begin() + 8);
+        header.resize(32);
+        EXPECT_TRUE(decoder.feed_chunk(header, 0));
+        EXPECT_TRUE(decoder.feed_chunk(rest, 0));
+    }
+    EXPECT_EQ(decoder.bytes(), bytes.size() + rest.size());
+    const auto totals = decoder.finish();
+    EXPECT_TRUE(totals);
+    if (totals) {
+        EXPECT_EQ(totals->cut_tokens, diagnostics.count(Fault::kCutToken));
+    }
+    out.diagnostics = text_of(diagnostics);
+    return out;
+}
+
+/// Without the line of that kind, which is put into `line`.
+std::string without(const std::string& kind, const std::string& diagnostics, std::string& line) {
+    const std::size_t at = diagnostics.find(kind + " ");
+    if (at == std::string::npos) return diagnostics;
+    const std::size_t end = diagnostics.find('\n', at) + 1;
+    line = diagnostics.substr(at, end - at);
+    return diagnostics.substr(0, at) + diagnostics.substr(end);
+}
+
+/// The token with which the trace unit itself says that it lost some.
+Bytes loss_token(sqtt::Generation generation) {
+    if (generation == sqtt::Generation::kGfx9) return {std::byte{0}, std::byte{2 << 5}};
+    const sqtt::TokenRow& row = *sqtt::find_row(generation, sqtt::TokenType::kTimestamp);
+    const std::uint64_t bits = row.pattern | std::uint64_t{1}
+                                                 << row.find(sqtt::FieldId::kPacketsLost).bits.lo;
+    Bytes token(sizeof bits);
+    std::memcpy(token.data(), &bits, sizeof bits);
+    return token;
+}
+
+// A missing chunk is as a loss of the trace unit in the place of the token that was cut, of which two
+// bytes came. Padding behind it makes both equally long, so that everything is in the same place, too.
+TEST(Stream, BehindAMissingChunkTokensBeginAtTheReadOffset) {
+    for (const char* arch : {"gfx950", "gfx1100", "gfx1200"}) {
+        const auto files = test::trace_files(arch, ".att");
+        WAVETAP_NEED_DATA(files);
+        Subject subject = subject_of(largest(files));
+        const auto generation = StreamDecoder::read_header(subject.bytes)->generation;
+        const auto starts = token_starts(subject.bytes, generation);
+        const Bytes loss = loss_token(generation);
+        std::size_t places = 0;
+        for (std::size_t at = starts.size() / 9; at + 300 < starts.size();
+             at += starts.size() / 7) {
+            std::size_t cut = at;
+            while (starts[cut + 1] - starts[cut] < 4)
+                ++cut;
+            const auto here = subject.bytes.begin() + static_cast<std::ptrdiff_t>(starts[cut]);
+            Bytes fed(subject.bytes.begin(), here);
+            Bytes rest(loss.size() - 2);
+            rest.insert(rest.end(),
+                        subject.bytes.begin() + static_cast<std::ptrdiff_t>(starts[cut + 200]),
+                        subject.bytes.end());
+            Subject same = subject_of(largest(files));
+            same.bytes = fed;
+            same.bytes.insert(same.bytes.end(), loss.begin(), loss.end());
+            same.bytes.insert(same.bytes.end(),
+                              rest.begin() + static_cast<std::ptrdiff_t>(loss.size() - 2),
+                              rest.end());
+            fed.insert(fed.end(), here, here + 2);
+            const Outcome want = decode_so(same, {});
+            for (const Way way : {Way{}, Way{3, 1000, 0}}) {
+                for (const Gap gap : {Gap::kMissing, Gap::kNewSegment}) {
+                    const Outcome got = decode_with_gap(subject, way, gap, fed, rest);
+                    std::string cut_here, cut_at_end;
+                    EXPECT_EQ(without("cut-token", got.diagnostics, cut_here),
+                              without("cut-token", want.diagnostics, cut_at_end));
+                    const std::string count = cut_at_end.empty() ? " 1 " : " 2 ";
+                    EXPECT_THAT(cut_here, testing::StartsWith("cut-token" + count +
+                                                              std::to_string(starts[cut]) + " "));
+                    EXPECT_TRUE(*got.sink == *want.sink)
+                        << arch << " at " << starts[cut] << ", " << way.threads
+                        << " threads: " << got.sink->difference(*want.sink);
+                }
+            }
+            ++places;
+        }
+        EXPECT_GT(places, 3U) << arch;
+    }
 }
 
 TEST(Stream, AStreamWithoutAHeaderIsRefusedInWords) {

@@ -49,6 +49,17 @@ class TokenPieces {
         return {};
     }
 
+    /// As StreamDecoder::gap().
+    template <class Take> Result<void> gap(Take&& take) {
+        if (!header_) return {};
+        WAVETAP_CHECK_OK(feed({}, true, take));
+        origin_ += bytes_.size();
+        bytes_.clear();
+        begin_bits_ = 0;
+        after_ext_ = false;
+        return {};
+    }
+
     /// Null until the header was read.
     const sqtt::Header* header() const { return header_ ? &*header_ : nullptr; }
 

@@ -142,6 +142,9 @@ static void self_test(void) {
     seen_t seen = {0};
     expect(wavetap_decode_version() == (WAVETAP_VERSION_MAJOR << 16 | WAVETAP_VERSION_MINOR),
            "version");
+    expect(strcmp(wavetap_status_name(WAVETAP_STATUS_CORRUPT), "corrupt") == 0 &&
+               strcmp(wavetap_status_name((wavetap_status)99), "unknown") == 0,
+           "words of a status");
     expect(wavetap_decoder_create("gfx9999", &decoder) == WAVETAP_STATUS_UNSUPPORTED &&
                decoder == NULL && *wavetap_decode_last_error(),
            "a chip that is not");
@@ -169,6 +172,10 @@ static void self_test(void) {
     expect(wavetap_decoder_decode(decoder, kTrace, sizeof kTrace, &small, &seen) ==
                WAVETAP_STATUS_INVALID_ARGUMENT,
            "handlers without size");
+    small.size = sizeof small + 8; /* of a newer header: who is called there is not known */
+    expect(wavetap_decoder_decode(decoder, kTrace, sizeof kTrace, &small, &seen) ==
+               WAVETAP_STATUS_INVALID_ARGUMENT,
+           "handlers of a newer header");
     small.size = offsetof(wavetap_decode_handlers, dispatch); /* of an older header */
     small.wave = on_wave;
     small.dispatch = on_dispatch; /* behind its end: not to be looked at */
@@ -228,11 +235,22 @@ static void self_test(void) {
         check_seen(&seen, "records of a stream");
         expect(wavetap_stream_finish(stream) == WAVETAP_STATUS_WRONG_STATE, "finish twice");
         expect(wavetap_stream_feed(stream, kTrace, 8) == WAVETAP_STATUS_WRONG_STATE, "feed late");
-        expect(wavetap_stream_feed_chunk(stream, kTrace, 8, 0) == WAVETAP_STATUS_WRONG_STATE,
+        expect(wavetap_stream_feed_chunk(stream, kTrace, 8, 0, 0) == WAVETAP_STATUS_WRONG_STATE,
                "feed a chunk late");
         wavetap_stream_destroy(stream);
     }
     wavetap_stream_destroy(NULL);
+    for (int missing = 0; missing < 2; ++missing) { /* an instruction lies across the chunks */
+        memset(&seen, 0, sizeof seen);
+        expect(wavetap_stream_create(decoder, &kAll, &seen, &stream) == WAVETAP_STATUS_SUCCESS &&
+                   wavetap_stream_feed_chunk(stream, kTrace, 60, 0, 0) == WAVETAP_STATUS_SUCCESS &&
+                   wavetap_stream_feed_chunk(stream, kTrace + 60, sizeof kTrace - 60, 2, missing) ==
+                       WAVETAP_STATUS_SUCCESS &&
+                   wavetap_stream_finish(stream) == WAVETAP_STATUS_SUCCESS,
+               "chunks");
+        wavetap_stream_destroy(stream);
+        expect(seen.instructions == (missing ? 4 : 5), "instructions of two chunks");
+    }
 
     wavetap_scanner* scanner = NULL;
     expect(wavetap_scanner_create(&scanner) == WAVETAP_STATUS_SUCCESS, "scanner");
@@ -254,24 +272,19 @@ static void self_test(void) {
     puts("decode ok");
 }
 
-/* A chunk after the other, each behind two bytes of the one before; a header alone comes between. */
+/* A chunk after the other; that each begins with the end of a token changes nothing as long as all come. */
 static void layers(wavetap_decoder* decoder, const unsigned char* blob, size_t bytes) {
-    enum { kChunk = 100 };
-    unsigned char chunk[kChunk + 2] = {0};
+    enum { kChunk = 102 };
     uint64_t tokens = 0;
     wavetap_stream* stream = NULL;
     expect(wavetap_stream_create(decoder, &kLayers, &tokens, &stream) == WAVETAP_STATUS_SUCCESS,
            "stream");
-    expect(wavetap_stream_feed_chunk(stream, blob, 8, 9) == WAVETAP_STATUS_INVALID_ARGUMENT,
+    expect(wavetap_stream_feed_chunk(stream, blob, 8, 9, 0) == WAVETAP_STATUS_INVALID_ARGUMENT,
            "an offset beyond the chunk");
-    expect(wavetap_stream_feed_chunk(stream, blob, kChunk, 0) == WAVETAP_STATUS_SUCCESS, "chunk");
-    memcpy(chunk, blob, 8);
-    expect(wavetap_stream_feed_chunk(stream, chunk, kChunk, 0) == WAVETAP_STATUS_SUCCESS,
-           "header again");
-    for (size_t at = kChunk; at < bytes; at += kChunk) {
+    for (size_t at = 0; at < bytes; at += kChunk) {
         const size_t size = bytes - at < kChunk ? bytes - at : kChunk;
-        memcpy(chunk, blob + at - 2, size + 2);
-        expect(wavetap_stream_feed_chunk(stream, chunk, size + 2, 2) == WAVETAP_STATUS_SUCCESS,
+        expect(wavetap_stream_feed_chunk(stream, blob + at, size, at != 0 && size > 2 ? 2 : 0, 0) ==
+                   WAVETAP_STATUS_SUCCESS,
                "chunk with a read offset");
     }
     expect(wavetap_stream_finish(stream) == WAVETAP_STATUS_SUCCESS, "finish");

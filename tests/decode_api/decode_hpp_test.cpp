@@ -169,7 +169,7 @@ TEST(DecodeHpp, StreamsTakePiecesOfAnySize) {
     auto stream = decoder.stream(chunks);
     ASSERT_TRUE(stream);
     ASSERT_TRUE(stream->feed_chunk(trace().first(40), 0));
-    ASSERT_TRUE(stream->feed_chunk(trace().subspan(36), 4)) << "four bytes come once more";
+    ASSERT_TRUE(stream->feed_chunk(trace().subspan(40), 4));
     const auto beyond = stream->feed_chunk(trace().first(4), 6);
     ASSERT_FALSE(beyond);
     EXPECT_EQ(beyond.error().status, WAVETAP_STATUS_INVALID_ARGUMENT);
@@ -181,6 +181,22 @@ TEST(DecodeHpp, StreamsTakePiecesOfAnySize) {
     const auto ended = empty->finish();
     ASSERT_FALSE(ended);
     EXPECT_EQ(ended.error().status, WAVETAP_STATUS_CORRUPT);
+}
+
+TEST(DecodeHpp, AMissingChunkIsToldAndOnlyItsTokensAreMissing) {
+    wavetap::Decoder decoder = make();
+    Everything seen;
+    auto stream = decoder.stream(seen);
+    ASSERT_TRUE(stream);
+    ASSERT_TRUE(stream->feed_chunk(trace().first(60), 0)) << "cuts an instruction in byte 59";
+    ASSERT_TRUE(stream->feed_chunk(trace().subspan(60), 2, true)) << "as if others lay between";
+    ASSERT_TRUE(stream->finish());
+    EXPECT_EQ(seen.waves, 1U);
+    EXPECT_EQ(seen.instruction_count, 4U);
+    EXPECT_EQ(seen.end, 1500U);
+    EXPECT_EQ(seen.events, 1U);
+    EXPECT_EQ(seen.faults,
+              (std::vector<std::string>{"packets-lost", "cut-token", "no-code-object"}));
 }
 
 TEST(DecodeHpp, ScansAndCutsGiveTheDispatch) {

@@ -33,8 +33,14 @@ LD_LIBRARY_PATH="$library" "$prefix/plain_decode"
 c++ -std=c++20 -Wall -Wextra -Wpedantic -Werror "$here/../../examples/hot_instructions.cpp" -o "$prefix/plain_hot" \
     $(PKG_CONFIG_PATH="$library/pkgconfig" pkg-config --cflags --libs wavetap-decode)
 LD_LIBRARY_PATH="$library" "$prefix/plain_hot" "$prefix/empty.att" | grep -q '^0 waves, 0 instructions$'
-printf '#include <wavetap/decode.h>\n#include <wavetap/wavetap.h>\nint main() { return 0; }\n' >"$prefix/both.cpp"
-c++ -Wall -Wextra -Werror -I"$prefix/usr/include" -c "$prefix/both.cpp" -o "$prefix/both.o"
+# Both libraries have the words of a status; a program may link either or both, in any order.
+printf '#include <wavetap/decode.h>\n#include <wavetap/wavetap.h>\n#include <cstdio>\nint main() {\n    std::puts(wavetap_status_name(WAVETAP_STATUS_CORRUPT));\n    return wavetap_version() == wavetap_decode_version() ? 0 : 1;\n}\n' >"$prefix/both.cpp"
+for libraries in 'wavetap wavetap-decode' 'wavetap-decode wavetap'; do
+    # shellcheck disable=SC2046,SC2086
+    c++ -Wall -Wextra -Werror "$prefix/both.cpp" -o "$prefix/both" \
+        $(PKG_CONFIG_PATH="$library/pkgconfig" pkg-config --cflags --libs $libraries)
+    LD_LIBRARY_PATH="$library" "$prefix/both" | grep -q '^corrupt$'
+done
 
 objdump -p "$library/libwavetap-decode.so" | grep -q 'SONAME *libwavetap-decode.so.0'
 objdump -p "$library/libwavetap.so" | grep -q 'SONAME *libwavetap.so.0'
