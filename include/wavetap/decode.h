@@ -268,7 +268,7 @@ typedef struct wavetap_totals {
 
 /** Who is called; null members are left out. Records of one kind come in stream order. */
 typedef struct wavetap_decode_handlers {
-    size_t size; /**< sizeof(wavetap_decode_handlers) */
+    size_t size; /**< sizeof(wavetap_decode_handlers); a larger one is INVALID_ARGUMENT */
     void (*wave)(const wavetap_wave* wave, void* user);
     void (*dispatch)(const wavetap_dispatch* dispatch, void* user);
     void (*event)(const wavetap_event* event, void* user);
