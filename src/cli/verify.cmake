@@ -3,6 +3,7 @@
 
 # The logic of `wavetap verify` (src/cli/verify.hpp).
 wavetap_library(verify SOURCES verify.cpp verify_folder.cpp verify_match.cpp verify_print.cpp verify_samples.cpp
+                        verify_truth.cpp verify_waves.cpp
                 LINKS wavetap_store wavetap_decode wavetap_code wavetap_softgpu_truth wavetap_base
                 PRIVATE_LINKS nlohmann_json::nlohmann_json)
 
@@ -17,7 +18,8 @@ if(WAVETAP_TESTS)
     COMMENT "Assembling verify_kernels.s"
     VERBATIM)
   add_custom_target(verify_testdata DEPENDS ${kernels})
-  wavetap_test(verify_test SOURCES verify_test.cpp verify_blob_test.cpp
+  wavetap_test(verify_test THREADS SOURCES verify_test.cpp verify_blob_test.cpp verify_classes_test.cpp
+               verify_rules_test.cpp verify_samples_test.cpp verify_truth_test.cpp
                LINKS wavetap_verify wavetap_sqtt wavetap_pm4 nlohmann_json::nlohmann_json)
   add_dependencies(verify_test verify_testdata)
   target_compile_definitions(verify_test PRIVATE WAVETAP_VERIFY_KERNELS="${kernels}")

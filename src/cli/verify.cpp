@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "cli/verify.hpp"
 
+#include "base/task_pool.hpp"
 #include "base/units.hpp"
 #include "cli/verify_match.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -46,42 +46,55 @@ bool broke_off(const Segment& segment) {
 
 class ProcessVerifier {
   public:
-    ProcessVerifier(const store::ProcessTrace& process, const softgpu::Truth& truth,
+    ProcessVerifier(const store::ProcessTrace& process, const softgpu::TruthLog& truth,
                     const VerifySources& sources, VerifyReport& report)
-        : process_(process), truth_(truth), sources_(sources), report_(report) {}
+        : process_(process), truth_(truth), sources_(sources), report_(report),
+          pool_(thread_count(sources.threads)) {}
 
-    void run();
+    Result<void> run();
 
   private:
     struct Agent {
         std::uint32_t index = 0;
-        TruthIndex truth;
+        AgentTruth truth;
         CodeRanges code;
         std::vector<std::size_t> taken; ///< intervals used up, by engine
         std::vector<MatchedRun> runs;
+    };
+
+    /// One engine of one run, compared by any thread.
+    struct Job {
+        const Agent* agent = nullptr;
+        const MatchedRun* run = nullptr;
+        std::uint32_t se = 0;
+        bool requested = true;
+        unsigned threads = 1; ///< that decode
+        VerifyContext found;  ///< what it adds to the run's context
+        Result<void> outcome;
     };
 
     void add_contexts();
     Agent& agent(std::uint32_t index);
     void match_runs();
     void set_windows(Agent& agent) const;
-    void verify_run(Agent& agent, const MatchedRun& run);
-    void verify_engine(Agent& agent, const MatchedRun& run, std::uint32_t se);
-    void verify_unrequested_bytes(Agent& agent, const MatchedRun& run);
-    void compare(const Agent& agent, const MatchedRun& run, std::uint32_t se,
-                 const ArmedInterval& interval, const std::optional<decode::BlobRecords>& records);
-    void never_armed(Agent& agent, const MatchedRun& run, std::uint32_t se);
-    std::optional<decode::BlobRecords> decode(const Agent& agent, const MatchedRun& run,
-                                              std::uint32_t se, const Segment& segment);
-    void count_target_waves(Agent& agent, VerifyContext& context, const Window& window) const;
-    void judge(Agent& agent);
+    void add_jobs(const Agent& agent, const MatchedRun& run, std::vector<Job>& jobs) const;
+    Result<void> verify_engines();
+    Result<void> verify_engine(Job& job) const;
+    Result<void> verify_unrequested_bytes(Job& job) const;
+    Result<void> never_armed(Job& job) const;
+    /// `segment` null: there are no bytes.
+    Result<void> compare(Job& job, const ArmedInterval& interval, const Segment* segment) const;
+    Result<void> read_dispatches();
+    Result<void> count_target_waves();
+    void judge(const Agent& agent);
     static void judge_samples(VerifyContext& context);
     void report_unrequested(const Agent& agent);
 
     const store::ProcessTrace& process_;
-    const softgpu::Truth& truth_;
+    const softgpu::TruthLog& truth_;
     const VerifySources& sources_;
     VerifyReport& report_;
+    TaskPool pool_;
     std::size_t first_context_ = 0;
     std::map<std::uint32_t, Agent> agents_;
 };
@@ -105,7 +118,7 @@ void ProcessVerifier::add_contexts() {
 ProcessVerifier::Agent& ProcessVerifier::agent(std::uint32_t index) {
     const auto found = agents_.find(index);
     if (found != agents_.end()) return found->second;
-    Agent made{index, TruthIndex(truth_, index), {}, {}, {}};
+    Agent made{index, AgentTruth(truth_, index), {}, {}, {}};
     for (const store::CodeObjectInfo& object : process_.code_objects)
         if (object.agent == index && !object.file.empty())
             made.code.add(object.load_base, object.load_bytes);
@@ -168,116 +181,170 @@ void ProcessVerifier::set_windows(Agent& agent) const {
     }
 }
 
-std::optional<decode::BlobRecords> ProcessVerifier::decode(const Agent& agent,
-                                                           const MatchedRun& run, std::uint32_t se,
-                                                           const Segment& segment) {
-    VerifyContext& context = report_.contexts[run.context];
-    const std::string where =
-        "run " + std::to_string(run.run->info.id) + ", SE " + std::to_string(se) + ": ";
-    const auto failed = [&](const Error& error) {
-        context.broken = true;
-        add_fault(context, where + to_string(error));
-    };
-    std::vector<std::byte> bytes;
-    for (const store::ChunkInfo* chunk : segment) {
-        const auto part = sources_.read(*chunk);
-        if (!part) {
-            failed(part.error());
-            return std::nullopt;
+std::string place_of(const store::Run& run, std::uint32_t se) {
+    return "run " + std::to_string(run.info.id) + ", SE " + std::to_string(se) + ": ";
+}
+
+Result<void> ProcessVerifier::compare(Job& job, const ArmedInterval& interval,
+                                      const Segment* segment) const {
+    const store::Run& run = *job.run->run;
+    StretchComparison comparison({job.agent->truth, job.agent->code, run.info.id, job.se, interval},
+                                 job.found, sources_.most_waiting_bytes);
+    std::uint64_t first_drop = kNever;
+    Result<void> settled; // an error of the truth log is one of all
+    if (segment != nullptr) {
+        const auto take = [&](decode::BlobRecords& records, bool last) -> Result<void> {
+            comparison.add(records);
+            if (last && records.clock_base && broke_off(*segment))
+                first_drop = *records.clock_base + records.last_time;
+            if (last || comparison.waiting_bytes() <= sources_.most_waiting_bytes) return {};
+            settled = comparison.settle();
+            return settled;
+        };
+        const Result<void> decoded = sources_.decode(*segment, job.agent->index, job.threads, take);
+        WAVETAP_CHECK_OK(settled);
+        if (!decoded) {
+            job.found.broken = true;
+            add_fault(job.found, place_of(run, job.se) + to_string(decoded.error()));
         }
-        bytes.insert(bytes.end(), part->begin(), part->end());
     }
-    if (bytes.empty()) return std::nullopt;
-    auto records = sources_.decode(bytes, agent.index);
-    if (!records) {
-        failed(records.error());
-        return std::nullopt;
-    }
-    return std::move(records).value();
+    return comparison.finish(first_drop);
 }
 
-void ProcessVerifier::never_armed(Agent& agent, const MatchedRun& run, std::uint32_t se) {
-    VerifyContext& context = report_.contexts[run.context];
-    context.broken = true;
-    add_fault(context, "run " + std::to_string(run.run->info.id) + ", SE " + std::to_string(se) +
-                           ": the engine was never armed for this run");
-    const ArmedInterval interval{run.window.begin, run.window.end, kNever, 0};
-    std::vector<Segment> segments = segments_of(*run.run, se);
-    compare(agent, run, se, interval,
-            segments.empty() ? std::nullopt : decode(agent, run, se, segments.front()));
+Result<void> ProcessVerifier::never_armed(Job& job) const {
+    job.found.broken = true;
+    add_fault(job.found,
+              place_of(*job.run->run, job.se) + "the engine was never armed for this run");
+    const std::vector<Segment> segments = segments_of(*job.run->run, job.se);
+    return compare(job, {job.run->window.begin, job.run->window.end, kNever, 0},
+                   segments.empty() ? nullptr : &segments.front());
 }
 
-void ProcessVerifier::verify_engine(Agent& agent, const MatchedRun& run, std::uint32_t se) {
-    const std::vector<ArmedInterval>& intervals = run.intervals.at(se);
-    if (intervals.empty()) {
-        never_armed(agent, run, se);
-        return;
-    }
-    VerifyContext& context = report_.contexts[run.context];
-    const std::vector<Segment> segments = segments_of(*run.run, se);
+Result<void> ProcessVerifier::verify_engine(Job& job) const {
+    if (!job.requested) return verify_unrequested_bytes(job);
+    const std::vector<ArmedInterval>& intervals = job.run->intervals.at(job.se);
+    if (intervals.empty()) return never_armed(job);
+    const std::vector<Segment> segments = segments_of(*job.run->run, job.se);
     if (segments.empty())
-        add_fault(context, "run " + std::to_string(run.run->info.id) + ", SE " +
-                               std::to_string(se) + ": the folder has no bytes of this engine");
-    for (std::size_t i = 0; i < std::max(segments.size(), intervals.size()); ++i) {
-        std::optional<decode::BlobRecords> records;
-        if (i < segments.size()) records = decode(agent, run, se, segments[i]);
-        ArmedInterval interval = i < intervals.size() ? intervals[i] : kNothing;
-        if (records && records->clock_base && broke_off(segments[i]))
-            interval.first_drop =
-                std::min(interval.first_drop, *records->clock_base + records->last_time);
-        compare(agent, run, se, interval, records);
-    }
-}
-
-void ProcessVerifier::verify_run(Agent& agent, const MatchedRun& run) {
-    for (const auto& [se, intervals] : run.intervals)
-        verify_engine(agent, run, se);
-    verify_unrequested_bytes(agent, run);
+        add_fault(job.found,
+                  place_of(*job.run->run, job.se) + "the folder has no bytes of this engine");
+    for (std::size_t i = 0; i < std::max(segments.size(), intervals.size()); ++i)
+        WAVETAP_CHECK_OK(compare(job, i < intervals.size() ? intervals[i] : kNothing,
+                                 i < segments.size() ? &segments[i] : nullptr));
+    return {};
 }
 
 // Whatever is in the bytes of an engine that nobody asked for is extra.
-void ProcessVerifier::verify_unrequested_bytes(Agent& agent, const MatchedRun& run) {
-    std::set<std::uint32_t> engines;
+Result<void> ProcessVerifier::verify_unrequested_bytes(Job& job) const {
+    job.found.broken = true;
+    add_fault(job.found, "run " + std::to_string(job.run->run->info.id) +
+                             ": the folder has bytes of SE " + std::to_string(job.se) +
+                             ", which was not asked for");
+    for (const Segment& segment : segments_of(*job.run->run, job.se))
+        WAVETAP_CHECK_OK(compare(job, kNothing, &segment));
+    return {};
+}
+
+void ProcessVerifier::add_jobs(const Agent& agent, const MatchedRun& run,
+                               std::vector<Job>& jobs) const {
+    const auto add = [&](std::uint32_t se, bool requested) {
+        Job job{&agent, &run, se, requested, 1, {}, {}};
+        job.found.context = report_.contexts[run.context].context;
+        jobs.push_back(std::move(job));
+    };
+    for (const auto& [se, intervals] : run.intervals)
+        add(se, true);
+    std::set<std::uint32_t> others;
     for (const store::ChunkInfo& chunk : run.run->chunks)
-        if (run.intervals.count(chunk.se) == 0) engines.insert(chunk.se);
-    for (const std::uint32_t se : engines) {
-        VerifyContext& context = report_.contexts[run.context];
-        context.broken = true;
-        add_fault(context, "run " + std::to_string(run.run->info.id) +
-                               ": the folder has bytes of SE " + std::to_string(se) +
-                               ", which was not asked for");
-        for (const Segment& segment : segments_of(*run.run, se))
-            compare(agent, run, se, kNothing, decode(agent, run, se, segment));
+        if (run.intervals.count(chunk.se) == 0) others.insert(chunk.se);
+    for (const std::uint32_t se : others)
+        add(se, false);
+}
+
+// Side by side, and told in the order of agents, runs and engines.
+Result<void> ProcessVerifier::verify_engines() {
+    std::vector<Job> jobs;
+    for (const auto& [index, its_agent] : agents_)
+        for (const MatchedRun& run : its_agent.runs)
+            add_jobs(its_agent, run, jobs);
+    // What few engines leave idle decodes inside of them.
+    const auto count = static_cast<unsigned>(std::min<std::size_t>(jobs.size(), pool_.threads()));
+    for (Job& job : jobs)
+        job.threads = pool_.threads() / std::max(1U, count);
+    pool_.for_each(jobs.size(), [&](std::size_t i) { jobs[i].outcome = verify_engine(jobs[i]); });
+    for (const Job& job : jobs) {
+        WAVETAP_CHECK_OK(job.outcome);
+        VerifyContext& context = report_.contexts[job.run->context];
+        context.waves += job.found.waves;
+        context.instructions += job.found.instructions;
+        context.samples += job.found.samples;
+        context.waves_sampled += job.found.waves_sampled;
+        context.apart += job.found.apart;
+        context.broken |= job.found.broken;
+        for (const std::string& fault : job.found.faults)
+            add_fault(context, fault);
+        context.faults_total += job.found.faults_total - job.found.faults.size();
     }
+    return {};
 }
 
-void ProcessVerifier::compare(const Agent& agent, const MatchedRun& run, std::uint32_t se,
-                              const ArmedInterval& interval,
-                              const std::optional<decode::BlobRecords>& records) {
-    StretchComparison{agent.truth, agent.code, run.run->info.id,
-                      se,          interval,   records ? &*records : nullptr}
-        .add_to(report_.contexts[run.context]);
+Result<void> ProcessVerifier::read_dispatches() {
+    const auto take = [this](const softgpu::TruthDispatch& dispatch) {
+        const auto found = agents_.find(dispatch.agent);
+        if (found != agents_.end()) found->second.truth.add(dispatch);
+    };
+    for (const softgpu::TruthBlock& block : truth_.blocks())
+        WAVETAP_CHECK_OK(truth_.dispatches(block, take));
+    return {};
 }
 
-void ProcessVerifier::count_target_waves(Agent& agent, VerifyContext& context,
-                                         const Window& window) const {
-    for (std::uint32_t se = 0; se < agent.truth.engines(); ++se) {
-        if (se >= 64 || (context.context.se_mask >> se & 1) == 0) continue;
-        for (const TruthWave* wave : agent.truth.waves(se, window.begin, window.end))
-            if (wave->start >= window.begin && wave->end != 0 && wave->end < window.end &&
-                on_target(context.context, wave->cu, wave->simd) &&
-                agent.code.covers(wave->entry_pc))
-                ++context.waves_on_target;
+// In one pass over the truth log: which contexts' targets ran waves while they alone were
+// answerable.
+Result<void> ProcessVerifier::count_target_waves() {
+    struct Asked {
+        Window window;
+        VerifyContext* context;
+    };
+    struct AgentAsked {
+        std::vector<Asked> runs; ///< neither the starts nor the ends of their windows go back
+        std::vector<Asked> never_ran;
+    };
+    std::map<std::uint32_t, AgentAsked> asked;
+    for (auto& [index, its_agent] : agents_) {
+        for (const MatchedRun& run : its_agent.runs)
+            asked[index].runs.push_back({run.window, &report_.contexts[run.context]});
+        for (std::size_t i = first_context_; i < report_.contexts.size(); ++i)
+            if (report_.contexts[i].context.agent == index && report_.contexts[i].runs == 0)
+                asked[index].never_ran.push_back({Window{}, &report_.contexts[i]});
     }
+    const auto count_one = [&](const TruthWave& wave, const Asked& each) {
+        const store::ContextInfo& context = each.context->context;
+        if (wave.se < 64 && (context.se_mask >> wave.se & 1) != 0 &&
+            on_target(context, wave.cu, wave.simd) &&
+            agents_.at(wave.agent).code.covers(wave.entry_pc))
+            ++each.context->waves_on_target;
+    };
+    const auto count = [&](const TruthWave& wave) {
+        const auto found = asked.find(wave.agent);
+        if (found == asked.end() || wave.end == 0) return false;
+        const std::vector<Asked>& runs = found->second.runs;
+        auto each = std::partition_point(
+            runs.begin(), runs.end(), [&](const Asked& run) { return run.window.end <= wave.end; });
+        for (; each != runs.end() && each->window.begin <= wave.start; ++each)
+            count_one(wave, *each);
+        for (const Asked& never : found->second.never_ran)
+            count_one(wave, never);
+        return false;
+    };
+    for (const softgpu::TruthBlock& block : truth_.blocks())
+        WAVETAP_CHECK_OK(truth_.waves(block, count));
+    return {};
 }
 
-void ProcessVerifier::judge(Agent& agent) {
-    for (const MatchedRun& run : agent.runs)
-        count_target_waves(agent, report_.contexts[run.context], run.window);
+void ProcessVerifier::judge(const Agent& agent) {
     for (std::size_t i = first_context_; i < report_.contexts.size(); ++i) {
         VerifyContext& context = report_.contexts[i];
         if (context.context.agent != agent.index) continue;
-        if (context.runs == 0) count_target_waves(agent, context, Window{});
         judge_samples(context);
         const bool nothing = context.waves.expected == 0 ||
                              (context.context.detail && context.instructions.expected == 0);
@@ -317,24 +384,27 @@ void ProcessVerifier::report_unrequested(const Agent& agent) {
     }
 }
 
-void ProcessVerifier::run() {
+Result<void> ProcessVerifier::run() {
     add_contexts();
-    for (std::uint32_t i = 0; i < truth_.chips.size(); ++i)
+    for (std::uint32_t i = 0; i < truth_.about().chips.size(); ++i)
         agent(i);
+    WAVETAP_CHECK_OK(read_dispatches());
     match_runs();
-    for (auto& [index, its_agent] : agents_) {
+    for (auto& [index, its_agent] : agents_)
         set_windows(its_agent);
-        for (const MatchedRun& matched : its_agent.runs)
-            verify_run(its_agent, matched);
+    WAVETAP_CHECK_OK(verify_engines());
+    WAVETAP_CHECK_OK(count_target_waves());
+    for (const auto& [index, its_agent] : agents_) {
         judge(its_agent);
         report_unrequested(its_agent);
     }
-    if (truth_.truncated)
+    if (truth_.about().truncated)
         report_.notes.push_back("process " + std::to_string(process_.pid) +
                                 ": the truth log ends inside a record; the process was killed");
     if (!process_.complete)
         report_.notes.push_back("process " + std::to_string(process_.pid) +
                                 ": the manifest has no last line; the process was killed");
+    return {};
 }
 
 } // namespace
@@ -379,9 +449,9 @@ bool VerifyReport::good() const {
                        [](const VerifyContext& context) { return context.good(); });
 }
 
-void verify_process(const store::ProcessTrace& process, const softgpu::Truth& truth,
-                    const VerifySources& sources, VerifyReport& report) {
-    ProcessVerifier(process, truth, sources, report).run();
+Result<void> verify_process(const store::ProcessTrace& process, const softgpu::TruthLog& truth,
+                            const VerifySources& sources, VerifyReport& report) {
+    return ProcessVerifier(process, truth, sources, report).run();
 }
 
 } // namespace wavetap::cli

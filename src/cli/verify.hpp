@@ -4,13 +4,12 @@
 
 #include "base/result.hpp"
 #include "decode/decoder.hpp"
-#include "softgpu/truth.hpp"
+#include "softgpu/truth_log.hpp"
 #include "store/trace_folder.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -92,19 +91,29 @@ struct VerifyReport {
     bool good() const;
 };
 
-/// How the bytes are got and decoded; verify_folder() uses the folder and decode::decode_blob().
+/// Takes the waves and samples that were decoded since the last call; `last`: these are the last ones,
+/// and the records have the totals.
+using TakeRecords = std::function<Result<void>(decode::BlobRecords& records, bool last)>;
+
+/// How segments are decoded; verify_folder() reads them from the folder.
 struct VerifySources {
-    std::function<Result<std::vector<std::byte>>(const store::ChunkInfo&)> read;
-    std::function<Result<decode::BlobRecords>(std::span<const std::byte>, std::uint32_t agent)>
+    /// Hands the segment over; not at all if it has no bytes. Several threads call it. Errors: also those
+    /// of `take`.
+    std::function<Result<void>(const store::Segment&, std::uint32_t agent, unsigned threads,
+                               const TakeRecords& take)>
         decode;
+    unsigned threads = 1; ///< that compare engines and decode; 0: one for each processor
+    /// Records of one engine that wait to be compared, before what ended long ago is settled.
+    std::uint64_t most_waiting_bytes = std::uint64_t{4} << 20;
 };
 
-/// One process against its truth; appends to the report.
-void verify_process(const store::ProcessTrace& process, const softgpu::Truth& truth,
-                    const VerifySources& sources, VerifyReport& report);
+/// One process against its truth; appends to the report, which is the same for any number of threads.
+/// Errors: those of reading the truth log.
+Result<void> verify_process(const store::ProcessTrace& process, const softgpu::TruthLog& truth,
+                            const VerifySources& sources, VerifyReport& report);
 
 /// Errors: kNotFound (no truth log), kIo / kCorrupt (truth log or code object).
-/// `threads`: that decode; 0: one for each processor.
+/// `threads`: as VerifySources::threads.
 Result<VerifyReport> verify_folder(const store::TraceFolder& folder, unsigned threads = 1);
 
 /// Lines for people; the last one is "N passed, M failed".

@@ -122,18 +122,19 @@ class Folder {
     }
 
     VerifyReport verify(const std::vector<std::vector<std::byte>>& chunks) const {
-        VerifySources sources;
-        sources.read = [&](const store::ChunkInfo& info) -> Result<std::vector<std::byte>> {
+        testing::WholeSegments segments;
+        segments.read = [&](const store::ChunkInfo& info) -> Result<std::vector<std::byte>> {
             return chunks.at(info.run);
         };
-        sources.decode = [&](std::span<const std::byte> bytes, std::uint32_t) {
+        segments.decode = [&](std::span<const std::byte> bytes, std::uint32_t) {
             decode::Options options;
             options.gfx = "gfx90a";
             options.objects.push_back({&object_, kLoadBase, 1});
             return decode::decode_blob(bytes, options);
         };
         VerifyReport report;
-        verify_process(scene.process, scene.truth, sources, report);
+        EXPECT_TRUE(verify_process(scene.process, softgpu::TruthLog(scene.truth),
+                                   segments.sources(), report));
         return report;
     }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-#include "cli/verify.hpp"
+#include "cli/verify_scene.hpp"
 #include "code/code_object.hpp"
 #include "pm4/packets.hpp"
 #include "pm4/perf_counters.hpp"
@@ -219,20 +219,20 @@ VerifyReport Bench::verify(std::optional<softgpu::Truth>* keep) {
     }
     rig_->chip.reset();
     writer_.reset();
-    const softgpu::Truth truth = softgpu::read_truth(dir_ / "truth.bin").value();
-    VerifySources sources;
-    sources.read = [&](const store::ChunkInfo& info) -> Result<std::vector<std::byte>> {
+    const softgpu::TruthLog truth = softgpu::TruthLog::open(dir_ / "truth.bin").value();
+    testing::WholeSegments segments;
+    segments.read = [&](const store::ChunkInfo& info) -> Result<std::vector<std::byte>> {
         return bytes_.at({info.run, info.se});
     };
-    sources.decode = [&](std::span<const std::byte> bytes, std::uint32_t) {
+    segments.decode = [&](std::span<const std::byte> bytes, std::uint32_t) {
         decode::Options options;
         options.gfx = "gfx90a";
         options.objects.push_back({&object_, kLoadBase, 1});
         return decode::decode_blob(bytes, options);
     };
     VerifyReport report;
-    verify_process(process_, truth, sources, report);
-    if (keep != nullptr) *keep = truth;
+    EXPECT_TRUE(verify_process(process_, truth, segments.sources(), report));
+    if (keep != nullptr) *keep = softgpu::read_truth(dir_ / "truth.bin").value();
     return report;
 }
 

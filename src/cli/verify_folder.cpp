@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/verify.hpp"
 #include "code/code_object.hpp"
+#include "store/pieces.hpp"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
@@ -35,6 +37,25 @@ std::string chip_of(const store::ProcessTrace& process, std::uint32_t agent) {
     return "";
 }
 
+/// Piece by piece; a segment without bytes is not handed over.
+Result<void> decode_segment(const store::ProcessTrace& process, const store::Segment& segment,
+                            decode::Options options, const TakeRecords& take) {
+    constexpr std::uint64_t kWorthAThread = 64 * 1024;
+    WAVETAP_TRY(store::PieceReader reader, store::PieceReader::open(process, segment));
+    if (reader.bytes() == 0) return {};
+    options.threads = static_cast<unsigned>(
+        std::min<std::uint64_t>(options.threads, reader.bytes() / kWorthAThread + 1));
+    decode::PieceDecoder decoder(options);
+    while (!reader.at_end()) {
+        WAVETAP_TRY(const auto piece, reader.next());
+        WAVETAP_CHECK_OK(decoder.feed(piece));
+        if (reader.at_end()) WAVETAP_CHECK_OK(decoder.finish());
+        WAVETAP_CHECK_OK(take(decoder.records(), reader.at_end()));
+        decoder.drop();
+    }
+    return {};
+}
+
 } // namespace
 
 Result<VerifyReport> verify_folder(const store::TraceFolder& folder, unsigned threads) {
@@ -51,21 +72,20 @@ Result<VerifyReport> verify_folder(const store::TraceFolder& folder, unsigned th
                          "verified"};
         }
         any_truth = true;
-        WAVETAP_TRY(const softgpu::Truth truth, softgpu::read_truth(process.truth_file));
+        WAVETAP_TRY(const softgpu::TruthLog truth, softgpu::TruthLog::open(process.truth_file));
         WAVETAP_TRY(const LoadedCode loaded, load_code(process));
         VerifySources sources;
-        sources.read = [&](const store::ChunkInfo& chunk) {
-            return store::read_chunk(process, chunk);
-        };
-        sources.decode = [&](std::span<const std::byte> bytes, std::uint32_t agent) {
+        sources.threads = threads;
+        sources.decode = [&](const store::Segment& segment, std::uint32_t agent,
+                             unsigned decoding_threads, const TakeRecords& take) {
             decode::Options options;
             options.gfx = chip_of(process, agent);
-            options.threads = threads;
+            options.threads = decoding_threads;
             const auto objects = loaded.by_agent.find(agent);
             if (objects != loaded.by_agent.end()) options.objects = objects->second;
-            return decode::decode_blob(bytes, options);
+            return decode_segment(process, segment, options, take);
         };
-        verify_process(process, truth, sources, report);
+        WAVETAP_CHECK_OK(verify_process(process, truth, sources, report));
     }
     if (!any_truth)
         return Error{ErrorCode::kNotFound, "there is no truth log in the folder", folder.dir,

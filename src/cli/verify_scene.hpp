@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -124,5 +126,64 @@ inline decode::BlobRecords perfect_records(const Scene& scene, std::uint16_t se,
     });
     return records;
 }
+
+/// A decode of whole segments, handed over in one piece, or (`one_by_one`) wave by wave in the order
+/// of their ends, with what can be settled when more than `most_bytes` wait.
+struct WholeSegments {
+    std::function<Result<std::vector<std::byte>>(const store::ChunkInfo&)> read;
+    std::function<Result<decode::BlobRecords>(std::span<const std::byte>, std::uint32_t agent)>
+        decode;
+    bool one_by_one = false;
+    std::uint64_t most_bytes = 0;
+    unsigned threads = 1;
+
+    /// Borrows this.
+    VerifySources sources() const {
+        VerifySources out;
+        out.threads = threads;
+        if (one_by_one) out.most_waiting_bytes = most_bytes;
+        out.decode = [this](const store::Segment& segment, std::uint32_t agent, unsigned,
+                            const TakeRecords& take) -> Result<void> {
+            std::vector<std::byte> bytes;
+            for (const store::ChunkInfo* chunk : segment) {
+                WAVETAP_TRY(const std::vector<std::byte> part, read(*chunk));
+                bytes.insert(bytes.end(), part.begin(), part.end());
+            }
+            if (bytes.empty()) return {};
+            WAVETAP_TRY(decode::BlobRecords records, decode(bytes, agent));
+            if (one_by_one) WAVETAP_CHECK_OK(in_parts(records, take));
+            return take(records, true);
+        };
+        return out;
+    }
+
+  private:
+    Result<void> in_parts(decode::BlobRecords& records, const TakeRecords& take) const {
+        std::vector<decode::WaveRecord> waves = std::move(records.waves);
+        std::sort(waves.begin(), waves.end(), [](const auto& a, const auto& b) {
+            return std::tuple(a.end, a.start, a.cu, a.simd, a.slot) <
+                   std::tuple(b.end, b.start, b.cu, b.simd, b.slot);
+        });
+        records.waves.clear();
+        std::vector<decode::PerfRecord> samples = std::move(records.perf);
+        std::reverse(samples.begin(), samples.end());
+        records.perf.clear();
+        for (decode::WaveRecord& wave : waves) {
+            if (!wave.complete) {
+                records.waves.push_back(std::move(wave));
+                continue;
+            }
+            decode::BlobRecords part;
+            part.generation = records.generation;
+            part.clock_base = records.clock_base;
+            for (; !samples.empty() && samples.back().time < wave.end; samples.pop_back())
+                part.perf.push_back(samples.back());
+            part.waves.push_back(std::move(wave));
+            WAVETAP_CHECK_OK(take(part, false));
+        }
+        records.perf.assign(samples.rbegin(), samples.rend());
+        return {};
+    }
+};
 
 } // namespace wavetap::cli::testing

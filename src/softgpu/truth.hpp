@@ -58,13 +58,16 @@ struct TruthTraceEvent {
 };
 
 /// A sample of performance counters that the trace unit put into its stream, or dropped for want of
-/// room. Its PERF token has the clock `latched` + 4 * cu.
+/// room.
 struct TruthSample {
     std::uint32_t agent = 0;
     std::uint16_t se = 0;
     std::uint8_t cu = 0, bank = 0;
     std::uint64_t latched = 0; ///< events before this clock are in it
     std::array<std::uint16_t, 4> counters{};
+
+    /// Of its PERF token.
+    std::uint64_t token_clock() const { return latched + 4ULL * cu; }
 };
 
 /// An engine's trace unit began to sample performance counters, set up like this.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
-#include "softgpu/truth.hpp"
+#include "softgpu/truth_log.hpp"
 
 #include <gtest/gtest.h>
 
@@ -76,6 +76,91 @@ TEST(TruthTest, EverythingComesBack) {
     EXPECT_EQ(truth->trace_events[1].count, 17U);
 }
 
+std::string text_of(const TruthWave& wave) {
+    std::string text;
+    for (const std::uint64_t value :
+         {std::uint64_t{wave.agent}, wave.dispatch, std::uint64_t{wave.se}, std::uint64_t{wave.cu},
+          std::uint64_t{wave.slot}, wave.entry_pc, wave.start, wave.end})
+        text += std::to_string(value) + " ";
+    for (const TruthInstruction& each : wave.instructions)
+        text += std::to_string(each.pc) + "@" + std::to_string(each.time) + " ";
+    return text;
+}
+
+std::vector<std::string> waves_of_engine(const TruthLog& log, std::uint16_t se) {
+    std::vector<std::string> found;
+    for (const TruthBlock& block : log.blocks()) {
+        const auto waves = log.waves(block, [&](const TruthWave& wave) {
+            EXPECT_TRUE(wave.start >= block.waves.first_start && block.waves.last_end >= wave.end);
+            return wave.se == se;
+        });
+        EXPECT_TRUE(waves);
+        for (const TruthWave& wave : *waves)
+            found.push_back(text_of(wave));
+    }
+    return found;
+}
+
+std::vector<std::uint64_t> dispatches_and_samples(const TruthLog& log) {
+    std::vector<std::uint64_t> found;
+    for (const TruthBlock& block : log.blocks()) {
+        EXPECT_TRUE(log.dispatches(block, [&](const TruthDispatch& dispatch) {
+            found.insert(found.end(), {dispatch.id, dispatch.time});
+        }));
+    }
+    for (const TruthBlock& block : log.blocks()) {
+        EXPECT_TRUE(log.samples(block, [&](const TruthSample& sample) {
+            EXPECT_GE(sample.token_clock(), block.samples.first_start);
+            EXPECT_LE(sample.token_clock(), block.samples.last_end);
+            found.insert(found.end(), {sample.cu, sample.latched, sample.counters[3]});
+        }));
+    }
+    return found;
+}
+
+// Many batches of the file: the waves of each engine are those of a log that is whole in memory.
+TEST(TruthTest, ALogThatStaysInItsFileGivesTheSameWaves) {
+    const std::string path = temporary("truth_long.bin");
+    {
+        auto writer = TruthWriter::create(path);
+        ASSERT_TRUE(writer);
+        (*writer)->chip(0, "gfx90a");
+        for (std::uint64_t i = 0; i < 4000; ++i) {
+            TruthWave wave{0,
+                           i,
+                           static_cast<std::uint16_t>(i % 3),
+                           1,
+                           2,
+                           3,
+                           64,
+                           0x7f0000001000,
+                           i * 100,
+                           i % 500 == 7 ? 0 : i * 100 + 5000,
+                           {}};
+            for (std::uint64_t n = 0; n < i % 90; ++n)
+                wave.instructions.push_back({wave.entry_pc + n * 4, wave.start + n * 40});
+            (*writer)->wave(wave);
+            (*writer)->dispatch({0, i, 0x7f0000001000, 1, i * 100 + 50, 1});
+            (*writer)->sample({0, 1, static_cast<std::uint8_t>(i % 14), 0, i * 100, {1, 2, 3, 4}});
+            if (i % 10 == 0)
+                (*writer)->trace_event({0, 1, TruthTraceEvent::Kind::kArm, i * 100, 0, 0, 0});
+        }
+    }
+    const auto whole = read_truth(path);
+    const auto log = TruthLog::open(path);
+    ASSERT_TRUE(whole && log);
+    EXPECT_GT(log->blocks().size(), 4U);
+    EXPECT_TRUE(log->about().waves.empty() && log->about().dispatches.empty() &&
+                log->about().samples.empty());
+    EXPECT_EQ(log->about().trace_events.size(), whole->trace_events.size());
+    const TruthLog in_memory(*whole);
+    for (std::uint16_t se = 0; se < 4; ++se)
+        EXPECT_EQ(waves_of_engine(*log, se), waves_of_engine(in_memory, se));
+    EXPECT_GT(waves_of_engine(*log, 1).size(), 1000U);
+    EXPECT_EQ(dispatches_and_samples(*log), dispatches_and_samples(in_memory));
+    EXPECT_EQ(dispatches_and_samples(*log).size(), 20'000U);
+}
+
 TEST(TruthTest, CutAnywhere_IsTruncatedOrShorter) {
     const std::string path = temporary("truth_full.bin");
     write_sample(path);
@@ -87,6 +172,9 @@ TEST(TruthTest, CutAnywhere_IsTruncatedOrShorter) {
         const auto truth = read_truth(cut_path);
         ASSERT_TRUE(truth) << size;
         truncated += truth->truncated ? 1 : 0;
+        const auto log = TruthLog::open(cut_path);
+        ASSERT_TRUE(log) << size;
+        EXPECT_EQ(log->about().truncated, truth->truncated);
     }
     EXPECT_GT(truncated, bytes.size() / 2);
 }

@@ -19,13 +19,14 @@ if not kernel.is_dir():
     sys.exit(1 if os.environ.get('CI') else 77)
 base = json.loads((kernel / 'meta.json').read_text())['load_base']
 
-# Megabytes of the segment, and what is done with it: {dir} is the folder, {file} its segment as one file, {out}
-# a name that is free.
+# Megabytes of the segment, and what is done with it: {dir} is the folder, {file} its segment as one file, {truth}
+# one with a truth log, {out} a name that is free.
 QUICK = [(24, ['report', '{dir}']), (24, ['report', '{dir}', '--by', 'kernel', '--threads', '3']),
          (24, ['health', '{dir}']), (24, ['decode', '{dir}', '--waves']), (24, ['decode', '{dir}', '--events']),
          (6, ['decode', '{dir}', '--insts']), (6, ['decode', '{dir}', '--tokens']),
          (6, ['decode', '{dir}', '--waves', '--json']),
          (24, ['decode', '{dir}', '--scan']), (24, ['decode', '{file}', '--cut', 'dispatch:0', '-o', '{out}']),
+         (24, ['verify', '{truth}', '--threads', '2']),
          (24, ['export', '{dir}', '--to', 'att', '-o', '{out}']),
          (6, ['export', '{dir}', '--to', 'perfetto', '-o', '{out}'])]
 LONG = [(1000, ['report', '{dir}', '--threads', '2']), (1000, ['health', '{dir}', '--threads', '1'])]
@@ -46,11 +47,11 @@ def peak(arguments):
 
 failures = 0
 with tempfile.TemporaryDirectory(prefix='wavetap-memory-') as folder:
-    def trace(megabytes):
-        path = os.path.join(folder, str(megabytes))
+    def trace(megabytes, *more):
+        path = os.path.join(folder, '-'.join([str(megabytes), *more]))
         if not os.path.isdir(path):
             subprocess.run([long_trace, str(kernel / 'se0.att'), str(kernel / 'code.elf'), base,
-                            str(megabytes), path], check=True, timeout=300)
+                            str(megabytes), path, *more], check=True, timeout=300)
         return path
 
     def joined(megabytes):
@@ -69,6 +70,8 @@ with tempfile.TemporaryDirectory(prefix='wavetap-memory-') as folder:
         names = {'dir': trace(megabytes), 'out': out}
         if '{file}' in command:
             names['file'] = joined(megabytes)
+        if '{truth}' in command:
+            names['truth'] = trace(megabytes, 'truth')
         most = peak([wavetap, *(word.format(**names) for word in command)])
         if os.path.isdir(out):
             shutil.rmtree(out)
