@@ -17,6 +17,7 @@ namespace {
 class UntouchedBackend final : public Backend {
   public:
     explicit UntouchedBackend(std::uint64_t& calls) : calls_(calls) {}
+    const char* name() const override { return "untouched"; }
     Result<void> create_queue() override { return touched(); }
     Result<void> destroy_queue() override { return touched(); }
     Result<DeviceMemory> allocate_device(std::uint64_t) override { return touched(); }

@@ -49,6 +49,7 @@ class DirectBackend final : public capture::Backend {
     explicit DirectBackend(LiveChip& chip) : chip_(chip) {}
     ~DirectBackend() override;
 
+    const char* name() const override { return "direct"; }
     Result<void> create_queue() override;
     Result<void> destroy_queue() override;
     Result<capture::DeviceMemory> allocate_device(std::uint64_t bytes) override;

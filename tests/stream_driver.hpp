@@ -39,10 +39,12 @@ inline capture::RunRequest stream_request(std::uint32_t buffers, std::uint64_t b
 /// HubEngine driven in model time.
 class StreamDriver {
   public:
-    explicit StreamDriver(StreamGpu& gpu, capture::PacketSourceMaker packets = {})
+    explicit StreamDriver(StreamGpu& gpu, capture::PacketSourceMaker packets = {},
+                          const capture::HubLimits& limits = {})
         : gpu_(gpu), clock_(gpu) {
         capture::HubEngine::Options options;
         options.topology = stream_topology();
+        options.limits = limits;
         options.packets = std::move(packets);
         engine_.emplace(std::make_unique<StreamBackend>(gpu), options, clock_, log_, silenced_);
         engine_->on_delivery([] {});

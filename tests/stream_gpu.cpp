@@ -63,6 +63,7 @@ Result<void> StreamBackend::create_queue() {
     if (queue_) return Error{ErrorCode::kInternal, "two queues", "", ""};
     queue_ = true;
     hung_ = false;
+    forgiven_.fill(true);
     ++gpu_.queues;
     return {};
 }
@@ -149,6 +150,13 @@ std::uint32_t StreamBackend::read(std::uint32_t reg) const {
     return gpu_.units[se]->read_register(reg, clocks());
 }
 
+bool StreamBackend::breaks(std::uint32_t se) {
+    if (!gpu_.breaks_after_overflow) return false;
+    const bool dropped = gpu_.units[se]->read_register(gfx9::kSqThreadTraceCntr, clocks()) != 0;
+    if (!dropped) forgiven_[se] = false; // a start has set the counter back
+    return dropped && !forgiven_[se];
+}
+
 Result<void> StreamBackend::execute(const std::vector<std::uint32_t>& words) {
     pm4::Parser parser(words);
     for (;;) {
@@ -160,10 +168,12 @@ Result<void> StreamBackend::execute(const std::vector<std::uint32_t>& words) {
             if (reg == gfx9::kGrbmGfxIndex) grbm_ = packet->body[1];
             if (reg == gfx9::kSqThreadTraceUserdata2) gpu_.markers.push_back(packet->body[1]);
             if (!softgpu::ThreadTraceUnit::owns(reg)) continue;
-            for (std::uint32_t se = 0; se < StreamGpu::kEngines; ++se)
-                if (grbm_ == gfx9::kGrbmBroadcast || (grbm_ >> 16 & 0xff) == se)
-                    WAVETAP_CHECK_OK(
-                        gpu_.units[se]->write_register(reg, packet->body[1], clocks()));
+            for (std::uint32_t se = 0; se < StreamGpu::kEngines; ++se) {
+                if (grbm_ != gfx9::kGrbmBroadcast && (grbm_ >> 16 & 0xff) != se) continue;
+                hung_ = hung_ || breaks(se);
+                if (hung_) return {};
+                WAVETAP_CHECK_OK(gpu_.units[se]->write_register(reg, packet->body[1], clocks()));
+            }
         }
         if (packet->opcode != pm4::Opcode::kCopyData || (packet->body[0] & 0xf) != 0) continue;
         const std::uint64_t to = packet->body[3] | std::uint64_t{packet->body[4]} << 32;

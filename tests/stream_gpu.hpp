@@ -72,6 +72,8 @@ struct StreamGpu {
     double copy_rate = 50; ///< GB/s
     double copy_start_ns = 2000;
     std::atomic<std::uint32_t> hang{0};
+    /// A unit that is written to after it has dropped tokens answers nothing on that queue any more.
+    std::atomic<bool> breaks_after_overflow{false};
     Count stops;                           ///< submitted
     std::atomic<std::uint64_t> fail_at{0}; ///< the how manieth call of the backend fails; 0 = none
     std::atomic<std::uint64_t> calls{0};
@@ -112,6 +114,7 @@ class StreamBackend final : public capture::Backend {
     /// `gpu` must outlive the backend.
     explicit StreamBackend(StreamGpu& gpu) : gpu_(gpu) {}
 
+    const char* name() const override { return "model"; }
     Result<void> create_queue() override;
     Result<void> destroy_queue() override;
     Result<capture::DeviceMemory> allocate_device(std::uint64_t bytes) override;
@@ -131,6 +134,8 @@ class StreamBackend final : public capture::Backend {
     std::uint32_t kind_of(const std::vector<std::uint32_t>& words) const;
     Result<void> execute(const std::vector<std::uint32_t>& words);
     std::uint32_t read(std::uint32_t reg) const;
+    /// A write to `se` is one too many.
+    bool breaks(std::uint32_t se);
     std::uint64_t clocks() const { return static_cast<std::uint64_t>(gpu_.ns * 1.7); }
 
     StreamGpu& gpu_;
@@ -138,7 +143,8 @@ class StreamBackend final : public capture::Backend {
     std::uint64_t next_ticket_ = 1;
     std::uint32_t grbm_ = 0;
     bool queue_ = false;
-    bool hung_ = false;              ///< something on this queue is never answered
+    bool hung_ = false; ///< something on this queue is never answered
+    std::array<bool, StreamGpu::kEngines> forgiven_{}; ///< what it dropped before this queue
     std::set<std::uint64_t> in_use_; ///< memory that an unanswered copy may still write
 };
 

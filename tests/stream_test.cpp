@@ -324,6 +324,40 @@ TEST(Streaming, FiveGibibytesWhoseWritePointerPassesFour) {
     EXPECT_EQ(expected, gpu.next_token[0]);
 }
 
+// A GPU whose trace unit must not be touched after an overflow, as hardware is reported to be.
+TEST(Streaming, AUnitThatBreaksAfterAnOverflowIsLeftAloneWhereTheRunEnds) {
+    for (const auto policy :
+         {capture::OverflowPolicy::kEndRun, capture::OverflowPolicy::kRestart}) {
+        const bool ends = policy == capture::OverflowPolicy::kEndRun;
+        StreamGpu gpu(10);
+        gpu.breaks_after_overflow = true;
+        Client client;
+        capture::HubLimits limits;
+        limits.query = limits.stop = std::chrono::milliseconds(50);
+        StreamDriver engine(gpu, {}, limits);
+        auto request = stream_request(3, kMiB, 1, receive, &client);
+        request.overflow = policy;
+        engine.start(request);
+        engine.run_until_produced(2 * kMiB);
+        gpu.advance(1e6); // the hub comes late, and finds the unit full
+        engine.run_until_produced(16 * kMiB);
+        const auto summary = engine.stop();
+        ASSERT_FALSE(summary);
+        EXPECT_EQ(summary.error().code, ends ? ErrorCode::kLimit : ErrorCode::kTimeout);
+        EXPECT_EQ(engine.statistics().deadline_misses, ends ? 0u : 1u);
+        EXPECT_EQ(client.ends, 1u);
+        EXPECT_TRUE(engine.engine().gpu_lost());
+        // Either way a new queue mends it.
+        gpu.rate = 1;
+        Client again;
+        engine.start(stream_request(3, kMiB, 1, receive, &again));
+        const auto good = engine.stop();
+        EXPECT_TRUE(good) << to_string(good.error());
+        EXPECT_EQ(engine.statistics().queues_created, 2u);
+        EXPECT_FALSE(gpu.any_armed());
+    }
+}
+
 TEST(Streaming, OverflowCanEndTheRun) {
     StreamGpu gpu(200);
     Client client;

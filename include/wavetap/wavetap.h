@@ -50,8 +50,9 @@
  * output slots in turn (a *flip* is its step from one to the next); each full one is copied to one of
  * N *staging slots* in host memory, which the handler's return gives back. The run of an engine is one
  * *segment* or several: a segment's chunks joined are one stream of bytes, and its last chunk is the
- * only one with END. When no staging slot is free (CPU_BUFFER_FULL) or the hardware had no room
- * (GPU_BUFFER_FULL) the trace is stopped, delivered and started again: a new segment.
+ * only one with END. When no staging slot is free (CPU_BUFFER_FULL) the trace is stopped, delivered and
+ * started again: a new segment; so it is when the hardware had no room (GPU_BUFFER_FULL), where the trace
+ * unit may be touched after that (wavetap_parameters::end_on_full).
  *
  * Fork: a session belongs to the process that opened it, which may fork and goes on. In the child every
  * call for that session (close, too) returns WAVETAP_STATUS_WRONG_STATE at once and changes and frees
@@ -234,6 +235,9 @@ typedef struct wavetap_agent_info {
     uint32_t cus_per_engine; /**< largest; engines may have fewer */
     uint32_t simds_per_cu;
     uint32_t reserved;
+    char backend[16]; /**< through what the agent's queue, memory and copies come, for the life of the
+                           session: "rocr" */
+    char packets[16]; /**< whose command streams start and stop its traces: "own" (wavetap's) */
 } wavetap_agent_info;
 
 WAVETAP_API wavetap_status wavetap_agent_count(wavetap_session* session, uint32_t* count);
@@ -266,9 +270,10 @@ typedef struct wavetap_parameters {
                               at the trace unit four times in the time for one buffer. Default 60e9 */
     uint64_t as_ready; /**< N buffers, 1: handlers are called from up to N threads at once, in any
                               order (sort by \c index). Default 0 */
-    uint64_t end_on_full; /**< N buffers, 1: when the hardware had no room the trace unit is touched
+    uint64_t end_on_full; /**< N buffers, when the hardware had no room. 1: the trace unit is touched
                               no more and the run is over; stop returns LIMIT, and the next start
-                              rebuilds the queue. Default 0: the trace starts again */
+                              rebuilds the queue. 0: the trace starts again. 2: what is safe on the
+                              chip: 1 on gfx9. Default 2 */
     uint64_t serialize_all; /**< dispatch mode, 1: while the context is started, dispatches that are
                               not traced run one at a time, too. Device mode: only 0. Default 0 */
     uint64_t perf_period;   /**< gfx9: time between two samples of the counters, 1..32: about

@@ -34,6 +34,7 @@ class Packets final : public capture::PacketSource {
     Packets(const Packets&) = delete;
     Packets& operator=(const Packets&) = delete;
 
+    const char* name() const override { return "aqlprofile"; }
     Result<void> ensure() override;
     Result<capture::TraceStreams> streams(const pm4::TraceConfig& config,
                                           const capture::OutputSlots& slots) override;

@@ -459,6 +459,14 @@ const AgentTopology& AgentHub::topology() const {
     return core_->options.engine.topology;
 }
 
+const char* AgentHub::backend_name() const {
+    return core_->engine.backend_name();
+}
+
+const char* AgentHub::packets_name() const {
+    return core_->engine.packets_name();
+}
+
 void AgentHub::set_idle_release(Duration after) {
     MutexLock lock(core_->mutex);
     core_->idle_release = after;

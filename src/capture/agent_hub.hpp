@@ -152,6 +152,9 @@ class AgentHub {
     bool in_handler() const;
     HubStatistics statistics() const;
     const AgentTopology& topology() const;
+    /// Backend::name() and PacketSource::name() of what it was made with, for good.
+    const char* backend_name() const;
+    const char* packets_name() const;
     const Clock& clock() const;
     const HubLimits& limits() const;
 

@@ -52,6 +52,7 @@ namespace {
 /// Answers everything at once, out of memory taken at the start; every trace unit says that it is on.
 class InstantBackend final : public Backend {
   public:
+    const char* name() const override { return "instant"; }
     Result<void> create_queue() override { return {}; }
     Result<void> destroy_queue() override { return {}; }
     Result<DeviceMemory> allocate_device(std::uint64_t bytes) override {
@@ -259,6 +260,56 @@ TEST_F(ShortMemoryTest, EveryFailingAllocationIsAnAnswerAndALaterStartWorks) {
         }
         EXPECT_GT(n, 50u);
         EXPECT_LT(n, kMostAllocations);
+    }
+}
+
+// A context on two agents: whichever allocation fails in its start or stop, both agents are free again.
+TEST(ShortMemoryTogetherTest, EveryFailingAllocationLeavesTheContextAtRest) {
+    for (const bool for_ever : {false, true}) {
+        bool reached = true;
+        std::uint64_t n = 1;
+        for (; reached && n < 1000; ++n) {
+            SteadyClock clock;
+            Session session;
+            std::atomic<int> chunks{0};
+            for (int i = 0; i < 2; ++i) {
+                AgentHub::Options options;
+                options.engine.topology = {"gfx90a", 1, 8, 14, 4};
+                session.add_agent(
+                    std::make_unique<AgentHub>(std::make_unique<InstantBackend>(), options, clock));
+            }
+            const auto context = session.create();
+            ASSERT_TRUE(context);
+            TraceParams params;
+            params.buffer_bytes = 1 << 20;
+            const auto count = [](const Chunk&, void* user) {
+                ++*static_cast<std::atomic<int>*>(user);
+            };
+            for (std::uint32_t agent = 0; agent < 2; ++agent)
+                ASSERT_TRUE(session.configure(*context, agent, params, count, &chunks));
+            const std::uint64_t first = g_allocations + n;
+            g_fail_last = for_ever ? ~std::uint64_t{0} : first;
+            g_fail_first = first;
+            const auto started = caught([&] { return session.start(*context); });
+            const auto stopped = caught([&] { return session.stop(*context); });
+            reached = g_allocations >= first;
+            g_fail_first = g_fail_last = 0;
+            if (!started) {
+                EXPECT_EQ(started.error().code, ErrorCode::kLimit) << n;
+            }
+            if (!stopped) {
+                EXPECT_EQ(stopped.error().code, ErrorCode::kLimit) << n;
+            }
+            EXPECT_FALSE(*session.running(*context)) << n;
+            chunks = 0;
+            const auto again = session.start(*context);
+            ASSERT_TRUE(again) << n << ": " << to_string(again.error());
+            EXPECT_TRUE(session.stop(*context)) << n;
+            EXPECT_EQ(chunks, 2) << n;
+            EXPECT_TRUE(session.close());
+        }
+        EXPECT_GT(n, 20u);
+        EXPECT_LT(n, 1000u);
     }
 }
 

@@ -49,6 +49,9 @@ class Backend {
   public:
     virtual ~Backend() = default;
 
+    /// A word for it: "rocr". At most 15 bytes, static storage; any thread.
+    virtual const char* name() const = 0;
+
     /// The one submission queue. Called when there is none.
     virtual Result<void> create_queue() = 0;
     /// After return the device reads no memory of earlier submissions and their tickets are void.

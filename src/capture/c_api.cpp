@@ -326,12 +326,15 @@ wavetap_status wavetap_agent_get_info(wavetap_session* session, uint32_t agent,
     return guarded([&]() -> Result<void> {
         WAVETAP_CHECK_OK(check_agent(session, agent));
         if (info == nullptr) return null_argument("info");
-        const AgentTopology& topology = session->session->hub(agent).topology();
+        const AgentHub& hub = session->session->hub(agent);
+        const AgentTopology& topology = hub.topology();
         wavetap_agent_info out{};
         std::strncpy(out.name, topology.gfx.c_str(), sizeof out.name - 1);
         out.shader_engines = engine_count(topology);
         out.cus_per_engine = topology.cus_per_engine;
         out.simds_per_cu = topology.simds_per_cu;
+        std::strncpy(out.backend, hub.backend_name(), sizeof out.backend - 1);
+        std::strncpy(out.packets, hub.packets_name(), sizeof out.packets - 1);
         return copy_out(info, out);
     });
 }

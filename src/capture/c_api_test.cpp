@@ -175,6 +175,12 @@ TEST_F(CApiTest, OlderAndShorterStructsAreAccepted) {
     ASSERT_EQ(wavetap_agent_get_info(session_, 0, &info), WAVETAP_STATUS_SUCCESS);
     EXPECT_STREQ(info.name, "gfx90a");
     EXPECT_EQ(info.shader_engines, 8u);
+    EXPECT_STREQ(info.backend, "fake");
+    EXPECT_STREQ(info.packets, "own");
+    std::memset(info.backend, 'x', sizeof info.backend);
+    info.size = offsetof(wavetap_agent_info, backend);
+    ASSERT_EQ(wavetap_agent_get_info(session_, 0, &info), WAVETAP_STATUS_SUCCESS);
+    EXPECT_EQ(info.backend[0], 'x') << "an older caller's struct ends before it";
     std::uint32_t count = 0;
     EXPECT_EQ(wavetap_agent_count(session_, &count), WAVETAP_STATUS_SUCCESS);
     EXPECT_EQ(count, 1u);

@@ -52,6 +52,7 @@ class FakeBackend final : public Backend {
     explicit FakeBackend(FakeGpu& gpu) : gpu_(gpu) {}
     ~FakeBackend() override;
 
+    const char* name() const override { return "fake"; }
     Result<void> create_queue() override;
     Result<void> destroy_queue() override;
     Result<DeviceMemory> allocate_device(std::uint64_t bytes) override;

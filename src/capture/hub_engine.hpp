@@ -99,6 +99,9 @@ class HubEngine {
     void release_idle();
 
     const HubStatistics& statistics() const { return statistics_; }
+    // Any thread.
+    const char* backend_name() const { return backend_->name(); }
+    const char* packets_name() const { return packets_->name(); }
 
   private:
     struct Run {

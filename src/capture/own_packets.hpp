@@ -14,6 +14,7 @@ class OwnPackets final : public PacketSource {
         : topology_(topology), dialect_(dialect), arena_(backend, topology, dialect),
           commands_(backend) {}
 
+    const char* name() const override { return "own"; }
     Result<void> ensure() override { return arena_.ensure(); }
     Result<TraceStreams> streams(const pm4::TraceConfig& config, const OutputSlots& slots) override;
     Result<const RingStreams*> ring(const pm4::TraceConfig& config, const OutputSlots& slots,

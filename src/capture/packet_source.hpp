@@ -70,6 +70,8 @@ class PacketSource {
   public:
     virtual ~PacketSource() = default;
 
+    /// A word for it: "own", "aqlprofile". At most 15 bytes, static storage; any thread.
+    virtual const char* name() const = 0;
     /// Makes what every trace needs. Errors: kLimit, kUnavailable, kNotFound, kUnsupported.
     virtual Result<void> ensure() = 0;
     /// Streams of a configuration on these slots, made or kept from an earlier call. They stay as

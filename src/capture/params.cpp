@@ -62,7 +62,7 @@ Result<void> check_buffers(const TraceParams& params) {
         return out_of_range("stream_rate", params.stream_rate, "1.. bytes a second");
     WAVETAP_CHECK_OK(check_range("several_engines", params.several_engines, 0, 1));
     WAVETAP_CHECK_OK(check_range("as_ready", params.as_ready, 0, 1));
-    return check_range("end_on_full", params.end_on_full, 0, 1);
+    return check_range("end_on_full", params.end_on_full, 0, TraceParams::kFullAsChip);
 }
 
 Result<void> check_perf_counters(const TraceParams& params, const AgentTopology& agent) {
@@ -119,6 +119,10 @@ std::uint32_t simds_per_target(const AgentTopology& agent) {
     return names_one_simd(agent) ? 4 : agent.simds_per_cu;
 }
 
+bool ends_on_full(const AgentTopology& agent) {
+    return pm4::generation_of(agent.gfx) != pm4::Generation::kGfx11;
+}
+
 Result<ValidatedParams> ValidatedParams::create(const TraceParams& params,
                                                 const AgentTopology& agent) {
     WAVETAP_CHECK_OK(check_engines(params, agent));
@@ -159,7 +163,10 @@ Result<ValidatedParams> ValidatedParams::create(const TraceParams& params,
     config.buffer_bytes = params.buffer_bytes;
     config.buffers = params.buffers > 1 ? kMaxOutputSlots : 1;
     config.several_engines = params.buffers > 1 && params.several_engines != 0;
-    valid.stream_ = {params.stream_rate, params.as_ready != 0, params.end_on_full != 0};
+    const bool ends = params.end_on_full == TraceParams::kFullAsChip
+                          ? ends_on_full(agent)
+                          : params.end_on_full == TraceParams::kFullEnds;
+    valid.stream_ = {params.stream_rate, params.as_ready != 0, ends};
     config.detail = params.detail != 0;
     config.clock_markers = params.clock_markers != 0;
     config.clock_khz = static_cast<std::uint32_t>(

@@ -33,6 +33,10 @@ pm4::TraceTopology pm4_topology(const AgentTopology& agent);
 bool names_one_simd(const AgentTopology& agent);
 /// Targets that an engine has: CUs on gfx9, WGPs later.
 std::uint32_t targets_per_engine(const AgentTopology& agent);
+/// Whether a trace with N buffers ends when the hardware had no room, unless the client says what to do.
+/// By generation: AMD's tracer gave up touching a unit after an overflow, since hardware hung (which
+/// chips is not told), so it ends; on gfx11 stopping, draining and arming again is reported to work.
+bool ends_on_full(const AgentTopology& agent);
 /// SIMDs of one target.
 std::uint32_t simds_per_target(const AgentTopology& agent);
 
@@ -55,8 +59,11 @@ struct TraceParams {
     std::uint64_t several_engines = 0;
     /// N buffers: most bytes a second that one engine writes; how often the hub looks follows.
     std::uint64_t stream_rate = 60'000'000'000;
-    std::uint64_t as_ready = 0;      ///< N buffers, 1: handlers may be called at once, out of order
-    std::uint64_t end_on_full = 0;   ///< N buffers, 1: hardware out of room ends the run
+    std::uint64_t as_ready = 0; ///< N buffers, 1: handlers may be called at once, out of order
+    /// N buffers, when the hardware had no room: 0: the trace starts again, 1: the run ends, and the
+    /// trace unit is touched no more; 2: as ends_on_full() says of the chip.
+    std::uint64_t end_on_full = kFullAsChip;
+    static constexpr std::uint64_t kFullRestarts = 0, kFullEnds = 1, kFullAsChip = 2;
     std::uint64_t detail = 1;        ///< 0: occupancy only
     std::uint64_t clock_markers = 1; ///< 1: constant-clock samples in the stream
     std::uint64_t dispatch = 0;      ///< 1: for traces of single dispatches, with one buffer

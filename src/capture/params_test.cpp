@@ -60,7 +60,14 @@ TEST(ParamsTest, EveryParameterAtItsEdges) {
         {"buffers", kWrap32 + 1, false},
         {"buffers", kTop, false},
         {"as_ready", 1, true},
+        {"end_on_full", 0, true},
         {"end_on_full", 1, true},
+        {"end_on_full", 2, true},
+        {"end_on_full", 3, false},
+        {"end_on_full", 256, false},
+        {"end_on_full", kWrap32, false},
+        {"end_on_full", kWrap32 + 2, false},
+        {"end_on_full", kTop, false},
         {"stream_rate", 0, false},
         {"stream_rate", 1, true},
         {"stream_rate", kTop, true},
@@ -127,8 +134,8 @@ TEST(ParamsTest, EveryParameterAtItsEdges) {
 }
 
 TEST(ParamsTest, FlagsAreZeroOrOne) {
-    for (const char* name : {"several_engines", "as_ready", "end_on_full", "detail",
-                             "clock_markers", "dispatch", "serialize_all"})
+    for (const char* name :
+         {"several_engines", "as_ready", "detail", "clock_markers", "dispatch", "serialize_all"})
         for (const std::uint64_t value : {std::uint64_t{2}, std::uint64_t{256}, std::uint64_t{257},
                                           kWrap32, kWrap32 + 1, kTop}) {
             TraceParams params;
@@ -272,6 +279,24 @@ TEST(ParamsTest, SeveralBuffers_OneEngineUnlessAskedForByName) {
     EXPECT_TRUE(valid->stream().as_ready);
     EXPECT_TRUE(valid->stream().end_on_full);
     EXPECT_EQ(valid->stream().rate, 7u);
+}
+
+TEST(ParamsTest, WithoutAWordOfTheClientTheChipSaysWhatFollowsOnAnOverflow) {
+    TraceParams params;
+    params.buffers = 3;
+    for (const char* gfx : {"gfx90a", "gfx942", "gfx950"}) {
+        AgentTopology agent = mi210();
+        agent.gfx = gfx;
+        params.end_on_full = TraceParams{}.end_on_full;
+        EXPECT_TRUE(ValidatedParams::create(params, agent)->stream().end_on_full) << gfx;
+        params.end_on_full = TraceParams::kFullRestarts;
+        EXPECT_FALSE(ValidatedParams::create(params, agent)->stream().end_on_full) << gfx;
+    }
+    AgentTopology other = mi210();
+    for (const auto& [gfx, ends] : {std::pair{"gfx1100", false}, std::pair{"gfx1201", true}}) {
+        other.gfx = gfx;
+        EXPECT_EQ(ends_on_full(other), ends) << gfx;
+    }
 }
 
 TEST(ParamsTest, UnknownChipAndName) {

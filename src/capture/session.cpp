@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "capture/session.hpp"
 
+#include "base/caught.hpp"
 #include "capture/together.hpp"
 
 #include <algorithm>
@@ -252,29 +253,38 @@ Result<void> Session::start(ContextHandle context) {
     return {};
 }
 
-Result<void> Session::start_on_all(std::uint32_t index) {
-    std::vector<std::uint32_t> agents;
+std::vector<AgentHub*> Session::hubs_of(std::uint32_t index) const {
+    std::vector<AgentHub*> hubs;
+    for (const std::uint32_t agent : agents_of(index))
+        hubs.push_back(agents_[agent].hub.get());
+    return hubs;
+}
+
+Result<std::vector<RunningTrace>> Session::start_all(std::uint32_t index) {
     std::vector<AgentHub*> hubs;
     std::vector<RunRequest> requests;
     {
         MutexLock lock(mutex_);
-        agents = agents_of(index);
+        hubs = hubs_of(index);
         for (std::uint32_t part = index + 1; part != 0; part = records_[part - 1].next_part) {
             refresh_plan(records_[part - 1].agent);
             requests.push_back(request_of(index, records_[part - 1]));
         }
-        for (const std::uint32_t agent : agents)
-            hubs.push_back(agents_[agent].hub.get());
     }
-    auto running = start_together(hubs, requests);
+    return start_together(hubs, requests);
+}
+
+Result<void> Session::start_on_all(std::uint32_t index) {
+    auto running = caught([&] { return start_all(index); });
     MutexLock lock(mutex_);
     records_[index].state = running ? State::kRunning : State::kIdle;
     if (!running) {
         set_free(index);
         return std::move(running.error());
     }
-    for (std::size_t i = 0; i < agents.size(); ++i)
-        agents_[agents[i]].running = std::move((*running)[i]);
+    auto token = running->begin();
+    for (std::uint32_t part = index + 1; part != 0; part = records_[part - 1].next_part)
+        agents_[records_[part - 1].agent].running = std::move(*token++);
     return {};
 }
 
@@ -321,22 +331,40 @@ Result<RunSummary> Session::stop(ContextHandle context) {
     return summary;
 }
 
-Result<RunSummary> Session::stop_on_all(std::uint32_t index) {
+Result<RunSummary> Session::stop_all(std::uint32_t index, std::vector<RunningTrace>& tokens) {
     std::vector<AgentHub*> hubs;
-    std::vector<RunningTrace> tokens;
     {
         MutexLock lock(mutex_);
-        for (const std::uint32_t agent : agents_of(index)) {
-            hubs.push_back(agents_[agent].hub.get());
-            tokens.push_back(std::move(agents_[agent].running));
-        }
+        hubs = hubs_of(index);
+        tokens.reserve(hubs.size());
+        for (std::uint32_t part = index + 1; part != 0; part = records_[part - 1].next_part)
+            tokens.push_back(std::move(agents_[records_[part - 1].agent].running));
     }
-    TogetherSummary answer = stop_together(hubs, std::move(tokens));
+    TogetherSummary answer = stop_together(hubs, tokens);
+    if (!answer.outcome) return std::move(answer.outcome.error());
+    return answer.total;
+}
+
+RunningTrace Session::take_running(std::uint32_t part) {
+    MutexLock lock(mutex_);
+    return std::move(agents_[records_[part - 1].agent].running);
+}
+
+Result<RunSummary> Session::stop_on_all(std::uint32_t index) {
+    std::vector<RunningTrace> tokens;
+    auto answer = caught([&] { return stop_all(index, tokens); });
+    // Whatever runs still, for want of memory: the run is over, without its data.
+    for (RunningTrace& left : tokens)
+        (void)left.discard();
+    for (std::uint32_t part = index + 1; part != 0;) {
+        (void)take_running(part).discard();
+        MutexLock lock(mutex_);
+        part = records_[part - 1].next_part;
+    }
     MutexLock lock(mutex_);
     records_[index].state = State::kIdle;
     set_free(index);
-    if (!answer.outcome) return std::move(answer.outcome.error());
-    return answer.total;
+    return answer;
 }
 
 Result<void> Session::stop_async(ContextHandle context,

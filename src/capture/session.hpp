@@ -162,8 +162,19 @@ class Session {
     Result<void> claim(std::uint32_t index) WAVETAP_REQUIRES(mutex_);
     void set_free(std::uint32_t index) WAVETAP_REQUIRES(mutex_);
     RunRequest request_of(std::uint32_t index, const Record& part) const WAVETAP_REQUIRES(mutex_);
+    /// The two parts of start_on_all() and stop_on_all() that may throw for want of memory. Then
+    /// nothing was started; what runs is in `tokens`, or where it was.
+    std::vector<AgentHub*> hubs_of(std::uint32_t index) const WAVETAP_REQUIRES(mutex_);
+    Result<std::vector<RunningTrace>> start_all(std::uint32_t index) WAVETAP_EXCLUDES(mutex_);
+    Result<RunSummary> stop_all(std::uint32_t index, std::vector<RunningTrace>& tokens)
+        WAVETAP_EXCLUDES(mutex_);
+    RunningTrace take_running(std::uint32_t part) WAVETAP_EXCLUDES(mutex_);
     Result<void> start_on_all(std::uint32_t index) WAVETAP_EXCLUDES(mutex_);
     Result<RunSummary> stop_on_all(std::uint32_t index) WAVETAP_EXCLUDES(mutex_);
+    /// Errors: those of DispatchDriver::open(), also for what it throws; `opened` counts.
+    Result<void> open_all(std::uint32_t index, std::size_t& opened) WAVETAP_EXCLUDES(mutex_);
+    /// Of the first `count` agents of the context. Never throws.
+    Result<void> close_some(std::uint32_t index, std::size_t count) WAVETAP_EXCLUDES(mutex_);
     Result<void> start_dispatches(std::uint32_t index) WAVETAP_EXCLUDES(mutex_);
     Result<RunSummary> stop_dispatches(std::uint32_t index) WAVETAP_EXCLUDES(mutex_);
     /// kWouldDeadlock if the context's dispatches cannot be waited for by the calling thread.

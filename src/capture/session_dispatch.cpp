@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The wavetap authors
 // SPDX-License-Identifier: MIT
+#include "base/caught.hpp"
 #include "capture/session.hpp"
 
 #include <algorithm>
@@ -48,34 +49,50 @@ Result<void> Session::may_wait(ContextHandle context) {
     return {};
 }
 
-Result<void> Session::start_dispatches(std::uint32_t index) {
-    struct Part {
-        std::uint32_t agent;
-        AgentHub* hub;
+Result<void> Session::open_all(std::uint32_t index, std::size_t& opened) {
+    for (std::uint32_t part = index + 1; part != 0;) {
+        std::uint32_t agent = 0;
+        AgentHub* hub = nullptr;
         DispatchClient client;
-    };
-    std::vector<Part> parts;
-    DispatchDriver* driver = nullptr;
-    Result<void> started;
-    {
-        MutexLock lock(mutex_);
-        driver = driver_;
-        for (std::uint32_t part = index + 1; part != 0; part = records_[part - 1].next_part) {
+        DispatchDriver* driver = nullptr;
+        {
+            MutexLock lock(mutex_);
             const Record& record = records_[part - 1];
-            refresh_plan(record.agent);
-            parts.push_back({record.agent,
-                             agents_[record.agent].hub.get(),
-                             {request_of(index, record), record.dispatches, record.user}});
+            driver = driver_;
+            agent = record.agent;
+            refresh_plan(agent);
+            hub = agents_[agent].hub.get();
+            client = {request_of(index, record), record.dispatches, record.user};
+            part = record.next_part;
         }
+        WAVETAP_CHECK_OK(driver->open(agent, *hub, client));
+        ++opened;
     }
+    return {};
+}
+
+Result<void> Session::close_some(std::uint32_t index, std::size_t count) {
+    Result<void> outcome;
+    std::uint32_t part = index + 1;
+    for (; count > 0; --count) {
+        std::uint32_t agent = 0;
+        DispatchDriver* driver = nullptr;
+        {
+            MutexLock lock(mutex_);
+            driver = driver_;
+            agent = records_[part - 1].agent;
+            part = records_[part - 1].next_part;
+        }
+        auto closed = caught([&] { return driver->close(agent); });
+        if (!closed && outcome) outcome = std::move(closed);
+    }
+    return outcome;
+}
+
+Result<void> Session::start_dispatches(std::uint32_t index) {
     std::size_t opened = 0;
-    while (started && opened < parts.size()) {
-        started = driver->open(parts[opened].agent, *parts[opened].hub, parts[opened].client);
-        if (started) ++opened;
-    }
-    if (!started)
-        while (opened > 0)
-            (void)driver->close(parts[--opened].agent);
+    auto started = caught([&] { return open_all(index, opened); });
+    if (!started) (void)close_some(index, opened);
     MutexLock lock(mutex_);
     records_[index].state = started ? State::kRunning : State::kIdle;
     if (!started) set_free(index);
@@ -83,17 +100,13 @@ Result<void> Session::start_dispatches(std::uint32_t index) {
 }
 
 Result<RunSummary> Session::stop_dispatches(std::uint32_t index) {
-    Result<void> stopped;
-    std::vector<std::uint32_t> agents;
-    DispatchDriver* driver = nullptr;
+    std::size_t count = 0;
     {
         MutexLock lock(mutex_);
-        agents = agents_of(index);
-        driver = driver_;
+        for (std::uint32_t part = index + 1; part != 0; part = records_[part - 1].next_part)
+            ++count;
     }
-    for (const std::uint32_t agent : agents) {
-        if (auto closed = driver->close(agent); !closed && stopped) stopped = std::move(closed);
-    }
+    auto stopped = close_some(index, count);
     MutexLock lock(mutex_);
     records_[index].state = State::kIdle;
     set_free(index);

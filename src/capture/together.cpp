@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "capture/together.hpp"
 
+#include "base/caught.hpp"
 #include "base/mutex.hpp"
 
 #include <algorithm>
@@ -47,8 +48,13 @@ struct Work {
 
 using Step = std::function<void(Work&, std::size_t)>;
 
-Error in_agent(Error error, std::size_t i) {
-    error.where = "agent " + std::to_string(i) + (error.where.empty() ? "" : ", " + error.where);
+/// Says which one, if there is memory for the words.
+Error in_agent(Error error, std::size_t i) noexcept {
+    (void)caught([&]() -> Result<void> {
+        error.where =
+            "agent " + std::to_string(i) + (error.where.empty() ? "" : ", " + error.where);
+        return {};
+    });
     return error;
 }
 
@@ -60,11 +66,21 @@ std::size_t own_place(std::span<AgentHub* const> hubs) {
     return i;
 }
 
+/// A step for each hub, made before the first one is taken: from then on nothing may throw.
+using Jobs = std::vector<std::function<void()>>;
+
+Jobs make_jobs(const std::shared_ptr<Work>& work, std::size_t count, const Step& step) {
+    Jobs jobs;
+    for (std::size_t i = 0; i < count; ++i)
+        jobs.push_back([work, step, i] { step(*work, i); });
+    return jobs;
+}
+
 void carry_out(std::span<AgentHub* const> hubs, const std::shared_ptr<Work>& work, std::size_t own,
-               const Step& step) {
+               const Step& step, Jobs jobs) noexcept {
     for (std::size_t i = 0; i < hubs.size(); ++i) {
         if (i == own) continue;
-        const auto posted = hubs[i]->post([work, step, i] { step(*work, i); });
+        const auto posted = hubs[i]->post(std::move(jobs[i]));
         if (!posted) step(*work, i); // the hub is closing: it answers from any thread
     }
     MutexLock lock(work->mutex);
@@ -77,8 +93,7 @@ void carry_out(std::span<AgentHub* const> hubs, const std::shared_ptr<Work>& wor
         if (work->done[i]) continue;
         hubs[i]->count_deadline_miss();
         work->summaries[i] =
-            Error{ErrorCode::kTimeout, "the agent's trace hub did not answer in time", "",
-                  "a chunk handler may be blocked"};
+            brief_error(ErrorCode::kTimeout, "the agent's trace hub did not answer in time");
     }
 }
 
@@ -98,13 +113,21 @@ Result<std::vector<RunningTrace>> start_together(std::span<AgentHub* const> hubs
         else
             all.finish(i, {}, std::move(started.error()));
     };
+    const Step drop = [](Work& all, std::size_t i) {
+        RunningTrace token;
+        if (!all.begin(i, token)) return;
+        auto over = token.discard();
+        all.finish(i, {}, over ? Result<RunSummary>(RunSummary{}) : std::move(over.error()));
+    };
+    const auto undo = std::make_shared<Work>(hubs.size());
+    Jobs starts = make_jobs(work, hubs.size(), start), drops = make_jobs(undo, hubs.size(), drop);
     const std::size_t own = own_place(hubs);
     if (own < hubs.size()) {
         start(*work, own);
         MutexLock lock(work->mutex);
         if (!work->summaries[own]) return in_agent(std::move(work->summaries[own].error()), own);
     }
-    carry_out(hubs, work, own, start);
+    carry_out(hubs, work, own, start, std::move(starts));
 
     std::vector<RunningTrace> tokens;
     Result<void> outcome;
@@ -116,31 +139,20 @@ Result<std::vector<RunningTrace>> start_together(std::span<AgentHub* const> hubs
     }
     if (outcome) return tokens;
     // Roll back: those that started end, without a chunk, before the caller is told.
-    const auto undo = std::make_shared<Work>(hubs.size());
     {
         MutexLock lock(undo->mutex);
         undo->tokens = std::move(tokens);
     }
-    const Step drop = [](Work& all, std::size_t i) {
-        RunningTrace token;
-        if (!all.begin(i, token)) return;
-        auto over = token.discard();
-        all.finish(i, {}, over ? Result<RunSummary>(RunSummary{}) : std::move(over.error()));
-    };
     if (own < hubs.size()) drop(*undo, own);
-    carry_out(hubs, undo, own, drop);
+    carry_out(hubs, undo, own, drop, std::move(drops));
     return std::move(outcome.error());
 }
 
-TogetherSummary stop_together(std::span<AgentHub* const> hubs, std::vector<RunningTrace> tokens) {
+TogetherSummary stop_together(std::span<AgentHub* const> hubs, std::vector<RunningTrace>& tokens) {
     const auto work = std::make_shared<Work>(hubs.size());
     std::vector<std::uint64_t> runs;
     for (const RunningTrace& token : tokens)
         runs.push_back(token.run());
-    {
-        MutexLock lock(work->mutex);
-        work->tokens = std::move(tokens);
-    }
     const Step stop = [](Work& all, std::size_t i) {
         RunningTrace token;
         if (!all.begin(i, token)) return;
@@ -148,9 +160,14 @@ TogetherSummary stop_together(std::span<AgentHub* const> hubs, std::vector<Runni
         all.finish(i, std::move(token), std::move(summary));
     };
     TogetherSummary answer;
+    Jobs stops = make_jobs(work, hubs.size(), stop);
+    {
+        MutexLock lock(work->mutex);
+        work->tokens.swap(tokens);
+    }
     const std::size_t own = own_place(hubs);
     if (own < hubs.size()) stop(*work, own);
-    carry_out(hubs, work, own, stop);
+    carry_out(hubs, work, own, stop, std::move(stops));
 
     MutexLock lock(work->mutex);
     for (std::size_t i = 0; i < hubs.size(); ++i) {

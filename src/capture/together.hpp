@@ -16,7 +16,8 @@ namespace wavetap::capture {
 /// Starts requests[i] on hubs[i], all at once. On success every agent is armed, and the tokens are
 /// in the order of the hubs. On any failure nothing is left running, no chunk was delivered, and the
 /// error is that of the first hub that refused (its `where` names the agent's place in the list).
-/// A caller on the thread of one of the hubs carries that one out itself, first.
+/// A caller on the thread of one of the hubs carries that one out itself, first. May throw for want of
+/// memory; then nothing was started.
 /// Precondition: the hubs are distinct. Errors: those of AgentHub::start, kTimeout.
 Result<std::vector<RunningTrace>> start_together(std::span<AgentHub* const> hubs,
                                                  std::span<const RunRequest> requests);
@@ -27,7 +28,7 @@ struct TogetherSummary {
 };
 /// Stops and delivers all of them at once; as RunningTrace::stop(), for the whole list. An error of
 /// one agent does not keep the others from being stopped. Precondition: the caller is in no chunk handler
-/// of these hubs.
-TogetherSummary stop_together(std::span<AgentHub* const> hubs, std::vector<RunningTrace> tokens);
+/// of these hubs. Takes the tokens; may throw for want of memory, then they are left as they are.
+TogetherSummary stop_together(std::span<AgentHub* const> hubs, std::vector<RunningTrace>& tokens);
 
 } // namespace wavetap::capture

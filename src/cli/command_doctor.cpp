@@ -5,6 +5,7 @@
 #include "cli/options.hpp"
 #include "cli/probe.hpp"
 #include "cli/process.hpp"
+#include "pm4/thread_trace.hpp"
 
 #include <dlfcn.h>
 #include <fmt/core.h>
@@ -31,6 +32,13 @@ constexpr const char* kFooter = R"(Examples:
 Exit code 1 if something that recording needs is missing; each such line names the command that
 mends it.)";
 constexpr const char* kSoftwareGpu = "soft:gfx90a";
+/// Of every agent: what doctor sees, it sees through the runtime, and so does record.
+constexpr const char* kBackend = "rocr";
+
+/// Whose packets record takes, unless asked for AMD's.
+const char* packets_of(const ProbedAgent& agent) {
+    return pm4::generation_of(agent.name) != pm4::Generation::kUnknown ? "own" : "none";
+}
 
 /// One line of the answer. "ok", "missing" (needed), "absent" (of use, not needed), "info".
 struct Check {
@@ -175,9 +183,9 @@ void print_text(const Findings& findings) {
     }
     for (const auto& [source, agent] : findings.agents)
         fmt::print("{:<8} {:<14} {} ({}): {} compute units, {} shader engines, {} SIMDs a unit, at "
-                   "most {} queues\n",
+                   "most {} queues; backend {}, packets {}\n",
                    "info", "agent", agent.name, source, agent.compute_units, agent.shader_engines,
-                   agent.simds_per_cu, agent.queues_max);
+                   agent.simds_per_cu, agent.queues_max, kBackend, packets_of(agent));
     if (findings.agents.empty()) fmt::print("{:<8} {:<14} none\n", "info", "agent");
     fmt::print("\n{}\n", findings.good() ? "ready: wavetap record --gpu soft:gfx90a -- APP"
                                          : "something that recording needs is missing");
@@ -197,7 +205,9 @@ std::string json_text(const Findings& findings) {
                           {"compute_units", agent.compute_units},
                           {"shader_engines", agent.shader_engines},
                           {"simds_per_cu", agent.simds_per_cu},
-                          {"queues_max", agent.queues_max}});
+                          {"queues_max", agent.queues_max},
+                          {"backend", kBackend},
+                          {"packets", packets_of(agent)}});
     const ordered_json object = {{"format", "wavetap-doctor"},
                                  {"version", 1},
                                  {"good", findings.good()},

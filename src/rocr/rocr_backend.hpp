@@ -21,6 +21,7 @@ class RocrBackend final : public capture::Backend {
     RocrBackend(const HsaFunctions& hsa, GpuAgent agent, std::shared_ptr<RuntimeGate> gate);
     ~RocrBackend() override;
 
+    const char* name() const override { return "rocr"; }
     Result<void> create_queue() override;
     Result<void> destroy_queue() override;
     Result<capture::DeviceMemory> allocate_device(std::uint64_t bytes) override;

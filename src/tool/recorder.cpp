@@ -26,8 +26,10 @@ std::string line_of(const Error& error) {
     return line;
 }
 
-capture::TraceParams params_of(const ContextConfig& config) {
+/// `modelled`: for the software GPU, whose trace units go on when they are started after an overflow.
+capture::TraceParams params_of(const ContextConfig& config, bool modelled) {
     capture::TraceParams params;
+    if (modelled) params.end_on_full = capture::TraceParams::kFullRestarts;
     params.se_mask = config.se_mask;
     params.target_cu = config.cu;
     params.simd_mask = config.simd_mask;
@@ -80,6 +82,7 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const ToolConfig& config,
     WAVETAP_TRY(auto folder, store::FolderWriter::create(config.dir, static_cast<int>(::getpid())));
     std::unique_ptr<Recorder> recorder(new Recorder(std::move(folder)));
     recorder->aqlprofile_ = std::move(library);
+    recorder->modelled_ = config.timing == "modelled";
     for (std::size_t i = 0; i < agents.size(); ++i) {
         const capture::AgentTopology& topology = agents[i].topology;
         store::AgentInfo info;
@@ -142,8 +145,8 @@ Result<void> Recorder::add_context(const ContextConfig& config, std::uint32_t hu
     context->pace.slowness = config.handler_slowness;
     context->pace.stall = config.hub_stall;
     WAVETAP_TRY(context->handle, session_.create());
-    if (auto configured =
-            session_.configure(context->handle, hub, params_of(config), on_chunk, context.get());
+    if (auto configured = session_.configure(context->handle, hub, params_of(config, modelled_),
+                                             on_chunk, context.get());
         !configured) {
         (void)session_.destroy(context->handle);
         configured.error().where = where + ", " + configured.error().where;
@@ -392,7 +395,10 @@ std::string Recorder::statistics_json(const std::vector<capture::RingCounts>& ri
     for (std::uint32_t i = 0; i < agents_.size(); ++i) {
         const capture::HubStatistics s = statistics_of(agents_[i]);
         if (agents_[i].contexts.empty() && s.starts == 0) continue;
+        const capture::AgentHub& hub = session_.hub(agents_[i].hubs.front());
         list.push_back({{"agent", i},
+                        {"backend", hub.backend_name()},
+                        {"packets", hub.packets_name()},
                         {"contexts", agents_[i].contexts.size()},
                         {"runs", s.runs},
                         {"queues_created", s.queues_created},

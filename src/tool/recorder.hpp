@@ -129,6 +129,7 @@ class Recorder {
 
     std::unique_ptr<store::FolderWriter> folder_;
     std::shared_ptr<const aqlprofile::Library> aqlprofile_; ///< null: our own packets
+    bool modelled_ = false; ///< the software GPU, as it says itself; set once
     std::shared_ptr<rocr::RuntimeGate> gate_ = std::make_shared<rocr::RuntimeGate>();
     std::vector<Agent> agents_;
     ExternalCorrelation correlation_;

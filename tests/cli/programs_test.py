@@ -22,6 +22,7 @@ class Run(support.WavetapTest):
         answer = json.loads(result.stdout)
         soft = [a for a in answer['agents'] if a['source'] == 'soft:gfx90a']
         self.assertEqual([(a['name'], a['compute_units']) for a in soft], [('gfx90a', 110)])
+        self.assertEqual([(a['backend'], a['packets']) for a in soft], [('rocr', 'own')])
 
     def test_rocminfo_sees_the_chip(self):
         result = self.call('run', *SOFT, '--', 'rocminfo')

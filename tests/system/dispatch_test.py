@@ -72,6 +72,7 @@ class Dispatch(record_test.RecordTest):
     def check_statistics(self, leases, slots=2):
         statistics = self.agent_statistics()
         self.assertEqual((statistics['starts'], statistics['stops']), (leases, leases))
+        self.assertEqual((statistics['backend'], statistics['packets']), ('rocr', 'own'))
         # The application's own queues carry the traces.
         self.assertEqual(statistics['queues_created'], 0)
         # Two slots: a dispatch runs while the data of the one before are on their way.
