@@ -235,7 +235,8 @@ typedef struct wavetap_agent_info {
     uint32_t cus_per_engine; /**< largest; engines may have fewer */
     uint32_t simds_per_cu;
     uint32_t reserved;
-    char backend[16]; /**< through what the agent's queue, memory and copies come, for the life of the
+    char backend
+        [16]; /**< through what the agent's queue, memory and copies come, for the life of the
                            session: "rocr" */
     char packets[16]; /**< whose command streams start and stop its traces: "own" (wavetap's) */
 } wavetap_agent_info;
@@ -270,7 +271,8 @@ typedef struct wavetap_parameters {
                               at the trace unit four times in the time for one buffer. Default 60e9 */
     uint64_t as_ready; /**< N buffers, 1: handlers are called from up to N threads at once, in any
                               order (sort by \c index). Default 0 */
-    uint64_t end_on_full; /**< N buffers, when the hardware had no room. 1: the trace unit is touched
+    uint64_t
+        end_on_full; /**< N buffers, when the hardware had no room. 1: the trace unit is touched
                               no more and the run is over; stop returns LIMIT, and the next start
                               rebuilds the queue. 0: the trace starts again. 2: what is safe on the
                               chip: 1 on gfx9. Default 2 */
@@ -500,11 +502,11 @@ typedef struct wavetap_statistics {
     uint64_t markers; /**< code-object markers sent to the GPU */
     uint64_t deadline_misses;
     uint64_t handler_exceptions;
-    uint64_t cpu_full;   /**< pauses because no staging slot was free */
-    uint64_t gpu_full;   /**< pauses, or ends of a run, because the hardware had no room */
-    uint64_t halted;     /**< pauses because the trace unit had gone off by itself */
-    uint64_t serialized; /**< dispatches that were held back and not traced (\c serialize_all) */
-    uint64_t ring_waits; /**< launches that waited for room in their queue's ring, as with a full
+    uint64_t cpu_full;     /**< pauses because no staging slot was free */
+    uint64_t gpu_full;     /**< pauses, or ends of a run, because the hardware had no room */
+    uint64_t halted;       /**< pauses because the trace unit had gone off by itself */
+    uint64_t serialized;   /**< dispatches that were held back and not traced (\c serialize_all) */
+    uint64_t ring_waits;   /**< launches that waited for room in their queue's ring, as with a full
                               native one */
     uint64_t ring_crowded; /**< dispatches that could not be traced (\c traceable was 0): too many
                                 packets came with one doorbell */
