@@ -14,7 +14,8 @@ struct Row {
 };
 
 constexpr std::array<Row, kFaultCount> kRows{{
-    {Fault::kPacketsLost, "packets-lost", "data-loss", "The trace unit dropped tokens here, or a chunk of it is missing.",
+    {Fault::kPacketsLost, "packets-lost", "data-loss",
+     "The trace unit dropped tokens here, or a chunk of it is missing.",
      "Trace fewer engines or SIMDs, or use a larger buffer."},
     {Fault::kRegistersDropped, "registers-dropped", "data-loss",
      "Register writes before this point are missing.",
