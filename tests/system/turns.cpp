@@ -239,6 +239,7 @@ int main(int argc, char** argv) {
     check(empty_bytes, rotations);
     turns.close();
     other.close();
+    CHECK(hsa_signal_destroy(poke));
     std::printf("turns: %zu turns of %zu contexts, each in its order\n", launches, contexts.size());
     close_machine(machine);
     return 0;
