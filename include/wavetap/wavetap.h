@@ -254,16 +254,17 @@ typedef struct wavetap_perf_counter {
 
 /** One trace configuration. Every value is checked at its full width. */
 typedef struct wavetap_parameters {
-    size_t size;              /**< sizeof(wavetap_parameters) */
-    uint64_t se_mask;         /**< bit i = shader engine i; only engines that exist. Default 1 */
-    uint64_t target_cu;       /**< CU (gfx9) or WGP with instruction detail, 0..15. Default 1 */
-    uint64_t simd_mask;       /**< bit i = SIMD i, on every chip; not 0. Default 0xf */
-    uint64_t buffer_bytes;    /**< of all selected engines together, from 1 MiB; an engine's part is
+    size_t size;            /**< sizeof(wavetap_parameters) */
+    uint64_t se_mask;       /**< bit i = shader engine i; only engines that exist. Default 1 */
+    uint64_t target_cu;     /**< CU (gfx9) or WGP with instruction detail, 0..15. One that is fused
+                                off is not refused: nothing runs there to be told in detail. Default 1 */
+    uint64_t simd_mask;     /**< bit i = SIMD i, on every chip; not 0. Default 0xf */
+    uint64_t buffer_bytes;  /**< of all selected engines together, from 1 MiB; an engine's part is
                                 at least 128 KiB and below 16 GiB. Default 128 MiB */
-    uint64_t buffers;         /**< 1, or 3..16: so many staging slots of buffer_bytes each, beside
+    uint64_t buffers;       /**< 1, or 3..16: so many staging slots of buffer_bytes each, beside
                                 three output slots of that size. Default 1 */
-    uint64_t detail;          /**< 1, or 0: waves only, no instructions. Default 1 */
-    uint64_t clock_markers;   /**< 1: samples of the constant clock in the stream. Default 1 */
+    uint64_t detail;        /**< 1, or 0: waves only, no instructions. Default 1 */
+    uint64_t clock_markers; /**< 1: samples of the constant clock in the stream. Default 1 */
     uint64_t several_engines; /**< 1: several engines of \c se_mask may stream through N buffers at
                                   once, each with its part of every buffer; silicon has not
                                   confirmed it. 0: N buffers need one engine. Default 0 */
