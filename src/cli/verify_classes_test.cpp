@@ -9,21 +9,10 @@ namespace {
 
 using testing::kCode;
 using testing::kRuntimeKernel;
+using testing::record_of;
 using testing::Trial;
 
 using Kind = softgpu::TruthTraceEvent::Kind;
-
-decode::WaveRecord record_of(const softgpu::TruthWave& wave, std::uint64_t base) {
-    decode::WaveRecord record;
-    record.cu = static_cast<std::uint8_t>(wave.cu);
-    record.simd = static_cast<std::uint8_t>(wave.simd);
-    record.slot = static_cast<std::uint8_t>(wave.slot);
-    record.count = static_cast<std::uint8_t>(wave.threads);
-    record.start = wave.start - base;
-    record.end = wave.end - base;
-    record.entry.absolute = wave.entry_pc;
-    return record;
-}
 
 TEST(VerifyClassesTest, OpenAtStart_CountedApartWithOrWithoutRecord) {
     for (const bool traced : {false, true}) {

@@ -89,6 +89,19 @@ struct Scene {
     }
 };
 
+/// What a decoder tells of a wave, its instructions aside; times count from `base`.
+inline decode::WaveRecord record_of(const softgpu::TruthWave& wave, std::uint64_t base) {
+    decode::WaveRecord record;
+    record.cu = static_cast<std::uint8_t>(wave.cu);
+    record.simd = static_cast<std::uint8_t>(wave.simd);
+    record.slot = static_cast<std::uint8_t>(wave.slot);
+    record.count = static_cast<std::uint8_t>(wave.threads);
+    record.start = wave.start - base;
+    record.end = wave.end - base;
+    record.entry.absolute = wave.entry_pc;
+    return record;
+}
+
 /// What a perfect trace of one run says, as the decoder would give it: every closed wave, with
 /// instructions on the target. Base clock: the arm clock.
 inline decode::BlobRecords perfect_records(const Scene& scene, std::uint16_t se, std::uint64_t arm,
@@ -99,14 +112,7 @@ inline decode::BlobRecords perfect_records(const Scene& scene, std::uint16_t se,
     records.clock_base = arm;
     for (const softgpu::TruthWave& wave : scene.truth.waves) {
         if (wave.se != se || wave.start < arm || wave.end == 0 || wave.end >= disarm) continue;
-        decode::WaveRecord record;
-        record.cu = static_cast<std::uint8_t>(wave.cu);
-        record.simd = static_cast<std::uint8_t>(wave.simd);
-        record.slot = static_cast<std::uint8_t>(wave.slot);
-        record.count = static_cast<std::uint8_t>(wave.threads);
-        record.start = wave.start - arm;
-        record.end = wave.end - arm;
-        record.entry.absolute = wave.entry_pc;
+        decode::WaveRecord record = record_of(wave, arm);
         record.on_target =
             wave.cu == context.cu && (context.simd_mask >> wave.simd & 1) != 0 && context.detail;
         for (std::size_t i = 0; record.on_target && i < wave.instructions.size(); ++i) {

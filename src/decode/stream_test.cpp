@@ -172,14 +172,24 @@ struct Subject {
     std::unique_ptr<CodeSource> source;
 };
 
-Outcome decode_so(Subject& subject, Way way) {
+Outcome nothing_yet(const Subject& subject) {
     Outcome out;
     out.code = std::make_unique<CodeMap>(subject.source.get(), subject.objects);
     out.sink = std::make_unique<TextSink>(*out.code);
-    Diagnostics diagnostics;
+    return out;
+}
+
+StreamOptions options_of(Way way) {
     StreamOptions options;
     options.threads = way.threads;
     options.part_bytes = way.part_bytes;
+    return options;
+}
+
+Outcome decode_so(Subject& subject, Way way) {
+    Outcome out = nothing_yet(subject);
+    Diagnostics diagnostics;
+    const StreamOptions options = options_of(way);
     if (way.piece_bytes == 0) {
         const auto totals =
             decode_stream(subject.bytes, options, *out.code, *out.sink, diagnostics);
@@ -598,13 +608,9 @@ enum class Gap { kMissing, kNewSegment };
 /// A stream of which `bytes` came and then what is behind the gap: `rest`, in a chunk that begins with
 /// four bytes of another token, or in a segment of its own.
 Outcome decode_with_gap(Subject& subject, Way way, Gap gap, const Bytes& bytes, const Bytes& rest) {
-    Outcome out;
-    out.code = std::make_unique<CodeMap>(subject.source.get(), subject.objects);
-    out.sink = std::make_unique<TextSink>(*out.code);
+    Outcome out = nothing_yet(subject);
     Diagnostics diagnostics;
-    StreamOptions options;
-    options.threads = way.threads;
-    options.part_bytes = way.part_bytes;
+    const StreamOptions options = options_of(way);
     StreamDecoder decoder(options, *out.code, *out.sink, diagnostics);
     EXPECT_TRUE(decoder.feed_chunk(bytes, 0));
     if (gap == Gap::kMissing) {
