@@ -8,17 +8,24 @@
 #include "sqtt/columns.hpp"
 #include "sqtt/scan.hpp"
 
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
-// One trace, one table: megabytes (10^6) a second of the layers and of 1 to N threads, cycles a
-// token, peak memory. A program of its own that can be carried to another machine.
+// One trace, one table: megabytes (10^6) a second of the layers, of one decode with 1 to N threads,
+// and of as many decodes of one thread side by side: what the machine has to give. A program of its
+// own that can be carried to another machine.
 
 namespace {
 
@@ -32,10 +39,12 @@ constexpr const char* kHelp = R"(usage: decode_threads FILE.att CODE.elf BASE [o
   BASE       address in memory of ELF address 0
 options:
   --mb N           length of the trace (default 64); 1000 for a long one
-  --threads LIST   as 1,2,4,8,16 (the default)
+  --threads LIST   as 1,2,4,8,16 (the default); for each count N one decode with N threads, then
+                   N decodes with one thread each at once: what the machine gives at most
   --part-kb N      bytes that a thread takes at a time (default: the decoder's)
   --rounds N       each figure is the best of N (default 3)
   --long-waves     leave out the waves that are not on the target (gfx10 and later)
+Processor time and page faults are those of one decode; "x" is against the first count.
 )";
 
 struct Settings {
@@ -48,21 +57,46 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Of all threads of the process.
-double processor_seconds() {
-    timespec now{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return double(now.tv_sec) + double(now.tv_nsec) / 1e9;
+/// What all threads of the process used, those that have ended too.
+struct Usage {
+    double user = 0, system = 0; ///< seconds
+    long faults = 0;             ///< of pages that needed no disk
+
+    static Usage now() {
+        rusage usage{};
+        getrusage(RUSAGE_SELF, &usage);
+        const auto seconds = [](const timeval& time) {
+            return double(time.tv_sec) + double(time.tv_usec) / 1e6;
+        };
+        return {seconds(usage.ru_utime), seconds(usage.ru_stime), usage.ru_minflt};
+    }
+    Usage operator-(const Usage& before) const {
+        return {user - before.user, system - before.system, faults - before.faults};
+    }
+    double total() const { return user + system; }
+};
+
+/// The best of some rounds, each by itself.
+struct Timing {
+    double seconds = 1e30;
+    Usage usage{1e30, 0, 0}; ///< of the round with the least processor time
+};
+
+template <class Work> Timing timing_of(std::uint64_t rounds, Work&& work) {
+    Timing best;
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+        const Usage before = Usage::now();
+        const auto start = std::chrono::steady_clock::now();
+        work();
+        best.seconds = std::min(best.seconds, seconds_since(start));
+        const Usage used = Usage::now() - before;
+        if (used.total() < best.usage.total()) best.usage = used;
+    }
+    return best;
 }
 
 template <class Work> double best_of(std::uint64_t rounds, Work&& work) {
-    double best = 1e30;
-    for (std::uint64_t i = 0; i < rounds; ++i) {
-        const auto start = std::chrono::steady_clock::now();
-        work();
-        best = std::min(best, seconds_since(start));
-    }
-    return best;
+    return timing_of(rounds, work).seconds;
 }
 
 std::uint64_t columns_items(sqtt::Generation generation, const Bytes& bytes) {
@@ -127,40 +161,66 @@ class Bench {
         line("boundaries, clocks, lanes", columns);
         const double waves = best_of(settings_.rounds, [&] { decode(1, false); });
         line("waves, no program counters", waves);
-        double one = 0;
         for (const char* at = settings_.threads.c_str(); *at != 0;) {
             char* end = nullptr;
             const auto threads = static_cast<unsigned>(std::strtoul(at, &end, 10));
             if (end == at || threads == 0) return 2;
             at = *end == ',' ? end + 1 : end;
-            Sums sums;
-            double work = 1e30;
-            const double time = best_of(settings_.rounds, [&] {
-                const double before = processor_seconds();
-                sums = decode(threads, true);
-                work = std::min(work, processor_seconds() - before);
-            });
-            if (one == 0) one = time * threads;
-            if (one_work_ == 0) one_work_ = work;
-            if (!first_) first_ = sums.with_pc + sums.stall + sums.waves + sums.occupancy;
-            line("full, " + std::to_string(threads) + " threads", time, one / time, work);
-            if (first_ != sums.with_pc + sums.stall + sums.waves + sums.occupancy) {
+            if (!together(threads) || (threads > 1 && !side_by_side(threads))) {
                 std::printf("NOT THE SAME RECORDS\n");
                 return 1;
             }
         }
         std::printf("shares of one thread: columns %.0f %%, waves %.0f %%, stitching %.0f %%\n",
-                    100 * columns / one, 100 * (waves - columns) / one, 100 * (one - waves) / one);
+                    100 * columns / one_, 100 * (waves - columns) / one_,
+                    100 * (one_ - waves) / one_);
         return 0;
     }
 
   private:
     double mb() const { return double(bytes_.size()) / 1e6; }
-    void line(const std::string& name, double seconds, double times = 0, double work = 0) const {
+    // One decode. False: the records are not those of the decode before.
+    bool together(unsigned threads) {
+        Sums sums;
+        const Timing timing = timing_of(settings_.rounds, [&] { sums = decode(threads, true); });
+        if (one_ == 0) {
+            one_ = timing.seconds * threads;
+            one_work_ = timing.usage.total();
+        }
+        line("full, " + std::to_string(threads) + " threads", timing.seconds, 1, &timing.usage);
+        return same(sums);
+    }
+    // As many decodes of one thread, each of all bytes.
+    bool side_by_side(unsigned count) {
+        std::vector<Sums> sums(count);
+        const Timing timing = timing_of(settings_.rounds, [&] {
+            std::vector<std::thread> threads;
+            for (unsigned i = 0; i < count; ++i)
+                threads.emplace_back([this, &out = sums[i]] { out = decode(1, true); });
+            for (std::thread& thread : threads)
+                thread.join();
+        });
+        line("  " + std::to_string(count) + " decodes at once", timing.seconds, count,
+             &timing.usage);
+        return std::all_of(sums.begin(), sums.end(), [&](const Sums& one) { return same(one); });
+    }
+    bool same(const Sums& sums) {
+        const std::array<std::uint64_t, 4> now{sums.with_pc, sums.stall, sums.waves,
+                                               sums.occupancy};
+        if (!first_) first_ = now;
+        return *first_ == now;
+    }
+    // `decodes`: how often all bytes were decoded in that time. `usage`: of all; null: not said.
+    void line(const std::string& name, double seconds, unsigned decodes = 1,
+              const Usage* usage = nullptr) const {
+        seconds /= decodes;
         std::printf("  %-28s %8.1f MB/s  %6.2f ns a token", name.c_str(), mb() / seconds,
                     seconds * 1e9 / double(tokens_));
-        if (times != 0)
-            std::printf("  %5.2f x, processor time %.3f s (%.2f x)", times, work, work / one_work_);
+        if (usage != nullptr)
+            std::printf("  %5.2f x, processor time %.3f s user, %.3f s system (%.2f x), "
+                        "%ld page faults",
+                        one_ / seconds, usage->user / decodes, usage->system / decodes,
+                        usage->total() / decodes / one_work_, usage->faults / decodes);
         std::printf("\n");
         std::fflush(stdout);
     }
@@ -185,8 +245,8 @@ class Bench {
     const code::CodeObject& object_;
     std::vector<LoadedObject> objects_;
     std::uint64_t tokens_ = 1;
-    double one_work_ = 0; ///< processor time with the first count of threads
-    std::optional<std::uint64_t> first_;
+    double one_ = 0, one_work_ = 0; ///< time and processor time with the first count of threads
+    std::optional<std::array<std::uint64_t, 4>> first_; ///< the records of it, see same()
 };
 
 } // namespace
