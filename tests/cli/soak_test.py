@@ -37,6 +37,12 @@ def read_now(name):
         return ''
 
 
+def thread_names(tasks):
+    """The names in files of /proc, counted. Those of threads that have ended meanwhile cannot be read, and do not
+    count: else a look at a process that ends would have as many as one at all of its threads."""
+    return collections.Counter(name for name in (read_now(task).strip() for task in tasks) if name)
+
+
 class SoakTest(support.WavetapTest):
     def watch(self, process):
         """The names of all threads of a child of `process`, as /proc tells, at the last time that they were most."""
@@ -44,8 +50,7 @@ class SoakTest(support.WavetapTest):
         while True:
             for name in glob.glob(f'/proc/{process.pid}/task/*/children'):
                 for child in read_now(name).split():
-                    tasks = glob.glob(f'/proc/{child}/task/*/comm')
-                    now = collections.Counter(read_now(task).strip() for task in tasks)
+                    now = thread_names(glob.glob(f'/proc/{child}/task/*/comm'))
                     most = now if sum(now.values()) >= sum(most.values()) else most
             try:
                 process.wait(timeout=0.01)
@@ -196,6 +201,10 @@ class SoakTest(support.WavetapTest):
 
 
 class Quick(SoakTest):
+    def test_threads_that_ended_while_they_were_read_do_not_count(self):
+        names = [self.write('1', 'wavetap-hub-0\n'), self.write('2', ''), self.path('gone'), self.write('3', 'a\n')]
+        self.assertEqual(thread_names(names), {'wavetap-hub-0': 1, 'a': 1})
+
     FORTY = ('--contexts', '40', '--buffer', '2MiB,1MiB', '--app-queues', '10')
 
     def test_forty_contexts_and_three_rotations(self):
