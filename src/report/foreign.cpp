@@ -258,6 +258,7 @@ class RocprofProcess {
             agent.shader_engines = each.shader_engines;
             agent.compute_units = each.cus;
             agent.simds_per_cu = each.simds_per_cu;
+            if (each.modelled) agent.timing = "modelled";
         }
         process_.agents.push_back(agent);
         store::ContextInfo context;

@@ -76,6 +76,7 @@ void read_agents(const json& tool, RocprofResults& results) {
         agent.cus = small(member(each, "cu_count"));
         agent.shader_engines = small(member(each, "num_shader_banks"));
         agent.simds_per_cu = small(member(each, "simd_per_cu"));
+        agent.modelled = text(member(each, "timing")) == "modelled";
         results.agents.push_back(std::move(agent));
     }
 }

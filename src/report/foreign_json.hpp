@@ -24,6 +24,7 @@ struct ForeignAgent {
     std::uint64_t handle = 0;
     std::string name; ///< "gfx942"
     std::uint32_t shader_engines = 0, cus = 0, simds_per_cu = 0;
+    bool modelled = false; ///< an export of ours: times are the software GPU's model
 };
 
 /// PREFIX_results.json of rocprofv3.

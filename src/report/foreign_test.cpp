@@ -121,6 +121,20 @@ TEST_P(Foreign, RocprofFolderDecodesLikeItsBytes) {
     }
 }
 
+TEST_P(Foreign, ModelledTimesStayModelled) {
+    if (IsSkipped()) return;
+    RocprofFolder made(GetParam()); // as `wavetap export --to att` marks it
+    made.results["rocprofiler-sdk-tool"][0]["agents"][1]["timing"] = "modelled";
+    made.save();
+    const auto folder = open_any(made.folder.path());
+    ASSERT_TRUE(folder) << to_string(folder.error());
+    EXPECT_EQ(folder->processes.at(0).agents.at(0).timing, "modelled");
+    CodeTable table;
+    const auto spots = find_hot_spots({*folder}, table);
+    ASSERT_TRUE(spots);
+    EXPECT_EQ(spots->timing, "modelled");
+}
+
 TEST_P(Foreign, PlainFolderOpensAsItLies) {
     if (IsSkipped()) return;
     const auto folder = open_any(real_launch(GetParam()).string());
