@@ -63,9 +63,11 @@ std::vector<HeatMap> heat_maps(const HotSpots& spots) {
 
 std::string to_text(const HeatMap& map) {
     const char* unit = map.is_wgp ? "WGP" : "CU";
-    std::string text = "agent " + std::to_string(map.agent) + " (" + map.name +
-                       "): " + with_commas(map.covered) + "/" + with_commas(map.total) + " " +
-                       unit + "s with instruction detail\n";
+    std::string text = agent_words(map.agent, map.name) + ": ";
+    text += map.total == 0
+                ? counted(map.covered, unit)
+                : with_commas(map.covered) + "/" + with_commas(map.total) + " " + unit + "s";
+    text += " with instruction detail\n";
     const std::size_t columns =
         std::min(kMostColumns, map.engines.empty() ? 0 : map.engines.front().size());
     if (columns == 0) return text;

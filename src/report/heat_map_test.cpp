@@ -71,7 +71,9 @@ TEST(HeatMapTest, Wgps_ArraysSideBySideAndNarrowEnough) {
     spots.coverage.push_back(coverage);
     spots.by_cu = {cu(0, 2, 1, 10), cu(0, 3, 1, 20)};
     spots.by_cu[1].sa = 1;
+    spots.coverage.back().with_detail = 2; // of how many a folder of another tool may not tell
     const auto maps = heat_maps(spots);
+    EXPECT_EQ(to_text(maps[0]).substr(0, 49), "agent 0 (gfx1100): 2 WGPs with instruction detail");
     ASSERT_EQ(maps[0].engines[0].size(), 8u);
     EXPECT_EQ(maps[0].engines[0][2].latency, 10u);
     EXPECT_EQ(maps[0].engines[0][7].latency, 20u);
@@ -84,7 +86,8 @@ TEST(HeatMapTest, Wgps_ArraysSideBySideAndNarrowEnough) {
 TEST(HeatMapTest, NothingRecorded_OneLine) {
     HotSpots spots;
     spots.coverage.push_back({});
-    EXPECT_EQ(to_text(heat_maps(spots).front()), "agent 0 (): 0/0 CUs with instruction detail\n");
+    EXPECT_EQ(to_text(heat_maps(spots).front()),
+              "agent 0 (unknown chip): 0 CUs with instruction detail\n");
 }
 
 } // namespace

@@ -72,9 +72,9 @@ std::size_t own_position(const std::vector<code::SourceLine>& chain) {
 
 /// By falling latency; the same whatever the order in which waves came.
 bool comes_first(const WaveRow& a, const WaveRow& b) {
-    return std::tie(b.sums.latency, a.dir, a.run, a.se, a.segment, a.start, a.cu, a.simd, a.slot,
-                    a.end) < std::tie(a.sums.latency, b.dir, b.run, b.se, b.segment, b.start, b.cu,
-                                      b.simd, b.slot, b.end);
+    return std::tie(b.sums.latency, a.dir, a.run, a.se, a.segment, a.start, a.sa, a.cu, a.simd,
+                    a.slot, a.end) < std::tie(a.sums.latency, b.dir, b.run, b.se, b.segment,
+                                              b.start, b.sa, b.cu, b.simd, b.slot, b.end);
 }
 
 bool counts_in_wgps(const std::string& gfx) {
@@ -166,6 +166,7 @@ struct HotSpotBuilder::Impl {
         row.agent = blob.agent->index;
         row.se = blob.se;
         row.segment = blob.segment;
+        row.sa = wave.sa;
         row.cu = wave.cu;
         row.simd = wave.simd;
         row.slot = wave.slot;

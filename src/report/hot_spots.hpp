@@ -72,7 +72,9 @@ struct KernelRow {
 struct WaveRow {     ///< one wave with instruction detail
     std::string dir; ///< process folder
     std::uint32_t context = 0, run = 0, agent = 0, se = 0, segment = 0;
-    std::uint32_t cu = 0, simd = 0, slot = 0;
+    std::uint32_t sa = 0; ///< shader array
+    std::uint32_t cu = 0; ///< gfx10 and later: a WGP
+    std::uint32_t simd = 0, slot = 0;
     std::uint64_t start = 0, end = 0;
     bool complete = true;
     std::string kernel;
@@ -94,7 +96,7 @@ struct Coverage { ///< of one agent
     std::uint32_t agent = 0;
     std::string name;
     bool is_wgp = false;
-    std::uint64_t total = 0;                         ///< working CUs or WGPs
+    std::uint64_t total = 0;                         ///< working CUs or WGPs; 0 = not known
     std::uint32_t engines = 0, units_per_engine = 0; ///< places; some may be fused off
     std::uint64_t with_waves = 0;                    ///< where a wave started on a traced engine
     std::uint64_t with_detail = 0;                   ///< where instructions were recorded
@@ -131,6 +133,9 @@ struct HotSpots {
     std::vector<WaveRow> by_wave; ///< as many as were asked for
     std::vector<CuRow> by_cu;     ///< by agent, engine and number
 };
+
+/// "agent 0 (gfx90a)".
+std::string agent_words(std::uint32_t agent, const std::string& name);
 
 inline constexpr std::size_t kAllWaves = ~std::size_t{0};
 

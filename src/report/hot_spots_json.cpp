@@ -76,6 +76,7 @@ json wave_rows(const HotSpots& spots) {
                       {"run", row.run},
                       {"agent", row.agent},
                       {"se", row.se},
+                      {"sa", row.sa},
                       {"cu", row.cu},
                       {"simd", row.simd},
                       {"slot", row.slot},

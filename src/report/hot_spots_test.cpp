@@ -73,6 +73,24 @@ TEST_F(HotSpotsTest, TheWavesOfHighestLatencyAreKept) {
     EXPECT_TRUE(build(waves, 0).by_wave.empty());
 }
 
+TEST_F(HotSpotsTest, WavesOfTwoArraysAreToldApart) {
+    decode::WaveRecord other = busy_wave();
+    other.sa = 1;
+    HotSpots spots = build({busy_wave(), other});
+    const HotSpots turned = build({other, busy_wave()});
+    for (std::uint32_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(spots.by_wave.at(i).sa, i);
+        EXPECT_EQ(turned.by_wave.at(i).sa, i);
+        EXPECT_EQ(nlohmann::json::parse(to_json(spots, View::kWave))["rows"][i]["sa"], i);
+    }
+    EXPECT_THAT(to_text(spots, View::kWave, 0), HasSubstr("SE/CU/SIMD/slot"));
+    spots.coverage.at(0).is_wgp = true;
+    const std::string text = to_text(spots, View::kWave, 0);
+    EXPECT_THAT(text, HasSubstr("SE/SA/WGP/SIMD/slot"));
+    EXPECT_THAT(text, HasSubstr(" 0/0/1/0/0 "));
+    EXPECT_THAT(text, HasSubstr(" 0/1/1/0/0 "));
+}
+
 TEST_F(HotSpotsTest, InstructionsAddUp) {
     const HotSpots spots = build({busy_wave(), busy_wave()});
     EXPECT_EQ(spots.instructions, 10u);

@@ -24,12 +24,22 @@ std::string position(const InstructionRow& row) {
     return base_name(line.file) + ":" + std::to_string(line.line);
 }
 
+std::string unit_of(bool is_wgp) {
+    return is_wgp ? "WGP" : "CU";
+}
+
+bool any_wgp(const HotSpots& spots) {
+    return std::any_of(spots.coverage.begin(), spots.coverage.end(),
+                       [](const Coverage& coverage) { return coverage.is_wgp; });
+}
+
 std::string coverage_line(const Coverage& coverage) {
-    const char* unit = coverage.is_wgp ? "WGPs" : "CUs";
-    return "agent " + std::to_string(coverage.agent) + " (" + coverage.name + "): detail on " +
-           with_commas(coverage.with_detail) +
-           (coverage.total == 0 ? "" : " of " + with_commas(coverage.total)) + " " + unit + ", " +
-           with_commas(coverage.requested) + " requested, waves seen on " +
+    const std::string unit = unit_of(coverage.is_wgp);
+    return agent_words(coverage.agent, coverage.name) + ": detail on " +
+           (coverage.total == 0 ? counted(coverage.with_detail, unit)
+                                : with_commas(coverage.with_detail) + " of " +
+                                      with_commas(coverage.total) + " " + unit + "s") +
+           ", " + with_commas(coverage.requested) + " requested, waves seen on " +
            with_commas(coverage.with_waves) + "\n";
 }
 
@@ -156,15 +166,19 @@ std::string kernel_table(const HotSpots& spots, std::size_t rows) {
 }
 
 std::string wave_table(const HotSpots& spots, std::size_t rows) {
+    // gfx10 and later have shader arrays, which gfx9 has not.
+    const bool arrays = any_wgp(spots);
     Table table(columns_then({{"run"},
-                              {"SE/CU/SIMD/slot", Align::kLeft},
+                              {arrays ? "SE/SA/WGP/SIMD/slot" : "SE/CU/SIMD/slot", Align::kLeft},
                               {"start"},
                               {"cycles"},
                               {"kernel", Align::kLeft}}));
     for (std::size_t i = 0; i < std::min(rows, spots.by_wave.size()); ++i) {
         const WaveRow& row = spots.by_wave[i];
-        const std::string place = std::to_string(row.se) + "/" + std::to_string(row.cu) + "/" +
-                                  std::to_string(row.simd) + "/" + std::to_string(row.slot);
+        const std::string place = std::to_string(row.se) + "/" +
+                                  (arrays ? std::to_string(row.sa) + "/" : "") +
+                                  std::to_string(row.cu) + "/" + std::to_string(row.simd) + "/" +
+                                  std::to_string(row.slot);
         const std::string cycles =
             row.complete ? with_commas(row.end - row.start) : std::string("open");
         table.row(
@@ -179,7 +193,8 @@ std::string cu_table(const HotSpots& spots, std::size_t rows) {
                                     [](const CuRow& row) { return row.sa != 0; });
     std::vector<Table::Column> more = {{"agent"}, {"SE"}};
     if (any_sa) more.push_back({"SA"});
-    for (const char* head : {"CU", "waves", "target"})
+    for (const std::string& head :
+         {unit_of(any_wgp(spots)), std::string("waves"), std::string("target")})
         more.push_back({head});
     more.push_back({"requested", Align::kLeft});
     Table table(columns_then(std::move(more)));
@@ -196,6 +211,10 @@ std::string cu_table(const HotSpots& spots, std::size_t rows) {
 }
 
 } // namespace
+
+std::string agent_words(std::uint32_t agent, const std::string& name) {
+    return "agent " + std::to_string(agent) + " (" + (name.empty() ? "unknown chip" : name) + ")";
+}
 
 Result<View> parse_view(std::string_view word) {
     if (word == "inst") return View::kInstruction;
