@@ -176,7 +176,7 @@ Result<void> show(const Options& options, Input& input, report::CodeTable& table
         WAVETAP_TRY(done, step(input, decoder));
         if (!begun) {
             if (!options.json && with_label) fmt::print("== {}\n", input.label);
-            printer.begin();
+            printer.begin(decoder.records());
         }
         begun = true;
         printer.part(decoder.records());

@@ -85,7 +85,9 @@ std::vector<Event> collect_events(const decode::BlobRecords& records) {
                            {"entry_pc", dispatch.entry.absolute},
                            {"threads", dispatch.threads},
                            {"rsrc1", dispatch.rsrc1},
-                           {"rsrc2", dispatch.rsrc2}}});
+                           {"rsrc2", dispatch.rsrc2},
+                           {"packet_address", dispatch.packet_va},
+                           {"offset_bytes", dispatch.offset_bytes}}});
     for (const decode::RealtimeRecord& sample : records.realtime)
         events.push_back({sample.time, "realtime", {{"counter", sample.counter}}});
     for (const decode::RegisterWrite& write : records.userdata_writes)
@@ -102,10 +104,15 @@ std::vector<Event> collect_events(const decode::BlobRecords& records) {
                            {"offset_bytes", event.offset_bytes}}});
     }
     for (const decode::ShaderDataRecord& data : records.shader_data)
-        events.push_back(
-            {data.time,
-             "shader-data",
-             {{"value", data.value}, {"cu", data.cu}, {"simd", data.simd}, {"slot", data.slot}}});
+        events.push_back({data.time,
+                          "shader-data",
+                          {{"value", data.value},
+                           {"sa", data.sa},
+                           {"cu", data.cu},
+                           {"simd", data.simd},
+                           {"slot", data.slot},
+                           {"immediate", data.immediate},
+                           {"privileged", data.privileged}}});
     for (const decode::PerfRecord& sample : records.perf)
         events.push_back({sample.time,
                           "counters",
@@ -184,21 +191,37 @@ std::string misfit_words(const decode::WaveRecord& wave) {
     return words;
 }
 
-void print_wave(const decode::WaveRecord& wave, InstructionTexts& texts) {
+bool counts_in_wgps(const decode::BlobRecords& records) {
+    return records.generation != "gfx9";
+}
+
+/// gfx10 and later have shader arrays of WGPs; two of them may have a wave with all else equal.
+std::string place_words(const decode::WaveRecord& wave, bool wgps) {
+    const std::string words = fmt::format("simd {} slot {:>2}", wave.simd, wave.slot);
+    return wgps ? fmt::format("sa {} wgp {:>2} {}", wave.sa, wave.cu, words)
+                : fmt::format("cu {:>2} {}", wave.cu, words);
+}
+
+std::string kernel_words(const decode::WaveRecord& wave, InstructionTexts& texts) {
     const std::string kernel = texts.function(wave.entry);
-    fmt::print("{:>10} {:>10} cu {:>2} simd {} slot {:>2} {:>7}{}{}{}{} {}\n", wave.start, wave.end,
-               wave.cu, wave.simd, wave.slot, wave.instructions.size(),
-               wave.on_target ? " target" : "       ", wave.complete ? "" : " open",
-               wave.start_seen ? "" : " start-not-seen", misfit_words(wave),
-               kernel.empty() ? format_hex(wave.entry.absolute) : kernel);
+    if (!kernel.empty()) return kernel;
+    return wave.entry.absolute == 0 ? "?" : format_hex(wave.entry.absolute);
+}
+
+void print_wave(const decode::WaveRecord& wave, bool wgps, InstructionTexts& texts) {
+    fmt::print("{:>10} {:>10} {} {:>7}{}{}{}{} {}\n", wave.start, wave.end, place_words(wave, wgps),
+               wave.instructions.size(), wave.on_target ? " target" : "       ",
+               wave.complete ? "" : " open", wave.start_seen ? "" : " start-not-seen",
+               misfit_words(wave), kernel_words(wave, texts));
 }
 
 void print_waves(const decode::BlobRecords& records, bool json, InstructionTexts& texts) {
+    const bool wgps = counts_in_wgps(records);
     for (const decode::WaveRecord& wave : records.waves) {
         if (json) {
             print_line(wave_json(wave, texts));
         } else {
-            print_wave(wave, texts);
+            print_wave(wave, wgps, texts);
         }
     }
 }
@@ -225,7 +248,7 @@ void print_instruction(std::size_t wave, const decode::InstructionRecord& inst, 
 }
 
 /// Of a wave with number `i`.
-void print_instructions(const decode::WaveRecord& wave, std::size_t i, bool json,
+void print_instructions(const decode::WaveRecord& wave, bool wgps, std::size_t i, bool json,
                         InstructionTexts& texts) {
     if (wave.instructions.empty()) return;
     if (json) {
@@ -233,8 +256,8 @@ void print_instructions(const decode::WaveRecord& wave, std::size_t i, bool json
         line["wave"] = i;
         print_line(line);
     } else {
-        fmt::print("wave {}: cu {} simd {} slot {}, {} to {},{} {}\n", i, wave.cu, wave.simd,
-                   wave.slot, wave.start, wave.end, misfit_words(wave), texts.function(wave.entry));
+        fmt::print("wave {}: {}, {} to {},{} {}\n", i, place_words(wave, wgps), wave.start,
+                   wave.end, misfit_words(wave), kernel_words(wave, texts));
         fmt::print("{:>10} {:>6} {:>6} {:<6} {:>8} {}\n", "time", "cycles", "stall", "class",
                    "address", "instruction");
     }
@@ -280,10 +303,10 @@ std::string InstructionTexts::function(const decode::Pc& pc) {
     return symbol != nullptr ? symbol->demangled : "";
 }
 
-void ViewPrinter::begin() const {
+void ViewPrinter::begin(const decode::BlobRecords& records) const {
     if (view_ == DecodeView::kWaves && !json_)
-        fmt::print("{:>10} {:>10} {:<19} {:>11} {:>7}kernel\n", "start", "end", "place",
-                   "instructions", "");
+        fmt::print("{:>10} {:>10} {:<{}} {:>7} {:>7}kernel\n", "start", "end", "place",
+                   counts_in_wgps(records) ? 26 : 20, "insts", "");
 }
 
 void ViewPrinter::part(const decode::BlobRecords& records) {
@@ -298,7 +321,7 @@ void ViewPrinter::part(const decode::BlobRecords& records) {
         break;
     case DecodeView::kInstructions:
         for (const decode::WaveRecord& wave : records.waves)
-            print_instructions(wave, wave_++, json_, *texts_);
+            print_instructions(wave, counts_in_wgps(records), wave_++, json_, *texts_);
         break;
     }
 }

@@ -39,8 +39,8 @@ class ViewPrinter {
   public:
     ViewPrinter(DecodeView view, bool json, InstructionTexts& texts)
         : view_(view), json_(json), texts_(&texts) {}
-    /// The line above the rows.
-    void begin() const;
+    /// The line above the rows; the generation is known.
+    void begin(const decode::BlobRecords& records) const;
     /// What was found in the next bytes. Tokens are not told here.
     void part(const decode::BlobRecords& records);
     /// The end: diagnostics.

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import sys
 
@@ -81,6 +82,21 @@ class Foreign(RealTest):
             self.check(self.call('report', str(launch)), 0)  # a plain folder
             self.check(self.call('decode', str(launch), '--waves'), 0)
 
+    def test_text_tells_places_apart(self):
+        """At one time a place has one wave: two shader arrays have CUs of one number."""
+        for arch in ARCHES:
+            unit = 'cu' if arch == 'gfx950' else 'sa [01] wgp'
+            for view in ('--waves', '--insts'):
+                text = self.call('decode', str(DATA / arch / 'gemm_0/se0.att'), view).stdout
+                row = (rf' *(\d+) +(\d+) ({unit} +\d+ simd \d slot +\d+) ' if view == '--waves' else
+                       rf'wave \d+: ({unit} +\d+ simd \d slot +\d+), (\d+) to (\d+),')
+                until = {}
+                for fields in re.findall(row, text):
+                    start, end, place = fields if view == '--waves' else (*fields[1:], fields[0])
+                    self.assertGreater(int(start), until.get(place, 0), f'{arch} {place}')
+                    until[place] = int(end)
+                self.assertGreater(len(until), 2, text[:300])
+
     def test_errors_are_worded(self):
         os.mkdir(self.path('empty'))
         for command in ('decode', 'report', 'health'):
@@ -101,7 +117,8 @@ class Pieces(RealTest):
             found = [r for r in rows if r['type'] == 'dispatch']
             want = [r for r in events if r.get('name') == 'dispatch']
             self.assertEqual([r['time'] for r in found], [r['time'] for r in want])
-            self.assertEqual([r['entry_pc'] for r in found], [r['entry_pc'] for r in want])
+            for key in ('entry_pc', 'offset_bytes'):
+                self.assertEqual([r[key] for r in found], [r[key] for r in want])
             waves = [r for r in self.lines('decode', path, '--waves') if r['type'] == 'wave']
             self.assertEqual(sum(r['waves'] for r in found), len(waves))
             self.assertIn('dispatch:0', self.call('decode', path, '--scan').stdout)
