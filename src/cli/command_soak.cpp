@@ -36,7 +36,9 @@ engines 0x1 or 0x3 by turns, SIMD i mod 4 and the sizes of --buffer by turns; ev
 instructions. With several agents the contexts are dealt out to them by turns, and the program launches
 on all agents at once. The number of launches is contexts x window x rotations, so each context gets
 --rotations turns: in device mode one trace of --window launches, in dispatch mode as many traces of one
-launch. The trace stays in the folder. WAVETAP_SOFTGPU_HBM (bytes of device memory) and
+launch. With --turns completions a context is started in the packet interceptor when its first launch
+comes, and stopped on the runtime's handler thread when its last one has completed, both under one mutex;
+a completion gate keeps the program waiting until then. The trace stays in the folder. WAVETAP_SOFTGPU_HBM (bytes of device memory) and
 WAVETAP_SOFTGPU_QUEUES (most queues) set the limits of the software GPU.
 With several --buffers (contexts take the counts of the list by turns, on one shader engine each, or on two
 at once with --stream-engines) the program writes so many trace tokens that each of their runs fills its
@@ -44,12 +46,12 @@ buffers well over six times; every third of these contexts has a consumer that i
 hub that is kept from looking for a while.
 --no-sharing shows what sharing saves: it records once more with a queue and a buffer for each context,
 into DIR-no-sharing, until the queues or the memory are used up, and prints both side by side.
-Exit code 0 only if every context was captured in every rotation and nothing is missing, extra or
-different.)";
+Exit code 0 only if every context was captured in every rotation, no start was refused, and nothing is
+missing, extra or different.)";
 
 struct Options {
     std::string gpu = "soft:gfx90a", dir;
-    std::string app_queues = "10", rotations = "1", agents = "1";
+    std::string app_queues = "10", rotations = "1", agents = "1", turns = "launches";
     RecordOptions record;
     bool force = false, no_sharing = false;
     JsonOption json;
@@ -124,6 +126,14 @@ Result<Setup> set_up(const Options& options) {
     if (options.no_sharing && setup.plan.mode != "device")
         return Error{ErrorCode::kUnsupported, "contexts can be kept apart in device mode only",
                      "--no-sharing", "leave --mode out"};
+    if (options.turns != "launches" && options.turns != "completions")
+        return Error{ErrorCode::kInvalidArgument,
+                     "'" + options.turns + "' is nothing that turns go by", "--turns",
+                     "write launches or completions"};
+    if (options.turns != "launches" && setup.plan.mode != "device")
+        return Error{ErrorCode::kUnsupported, "in dispatch mode turns go by launches", "--turns",
+                     "leave --mode out"};
+    setup.plan.turns = run.turns = options.turns;
     WAVETAP_TRY(run.app_queues, number_option(options.app_queues, "--app-queues", 1000));
     WAVETAP_TRY(run.rotations, number_option(options.rotations, "--rotations", 1000));
     // Every agent gets as many launches as the one with the most contexts needs.
@@ -265,6 +275,8 @@ void add_soak(CLI::App& app, Session& session) {
     add("--app-queues", options->app_queues, "N", "queues that the program opens (default 10)");
     add("--window", options->record.window, "N",
         "dispatches before the next context's turn (default 2)");
+    add("--turns", options->turns, "WHAT",
+        "what a context's turn begins and ends with: launches (default) or completions");
     add("--rotations", options->rotations, "N", "turns of every context (default 1)");
     add("-o", options->dir, "DIR", "trace folder (default wavetap-soak-N)");
     command.flag("--no-sharing", options->no_sharing,

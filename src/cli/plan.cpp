@@ -392,6 +392,7 @@ std::string tool_config(const Plan& plan, const std::string& dir) {
                                  {"window", plan.window},
                                  {"rotate", plan.rotate},
                                  {"sharing", plan.sharing},
+                                 {"turns", plan.turns},
                                  {"every_launch", plan.every_launch},
                                  {"kernel", plan.kernel},
                                  {"kernel_exclude", plan.kernel_exclude},

@@ -55,10 +55,11 @@ struct PlannedContext {
 struct Plan {
     std::string mode; ///< "dispatch", "device"
     std::vector<PlannedContext> contexts;
-    std::uint64_t window = 2;  ///< dispatches before the next context takes over
-    bool rotate = false;       ///< more than one context
-    bool sharing = true;       ///< false: each context has a queue and a buffer of its own (a test)
-    bool every_launch = false; ///< dispatch mode
+    std::uint64_t window = 2; ///< dispatches before the next context takes over
+    bool rotate = false;      ///< more than one context
+    bool sharing = true;      ///< false: each context has a queue and a buffer of its own (a test)
+    std::string turns = "launches"; ///< or "completions", see tool-config.md
+    bool every_launch = false;      ///< dispatch mode
     std::string kernel, kernel_exclude;
     std::string packets = "wavetap"; ///< or "aqlprofile"
     std::string aqlprofile_library;  ///< empty: as ROCm installs it

@@ -87,16 +87,25 @@ std::uint64_t SoakAnswer::flipped() const {
         }));
 }
 
+std::uint64_t SoakAnswer::refused() const {
+    std::uint64_t sum = 0;
+    for (const ordered_json& agent : ordered_json::parse(summary.agents_json))
+        sum += agent.value("refused", std::uint64_t{0});
+    return sum;
+}
+
 bool SoakAnswer::good() const {
     const std::size_t contexts = summary.contexts.size();
-    return flipped() == streaming() && rotated() == contexts && summary.captured() == contexts &&
-           verify.contexts.size() == contexts && verify.good();
+    return refused() == 0 && flipped() == streaming() && rotated() == contexts &&
+           summary.captured() == contexts && verify.contexts.size() == contexts && verify.good();
 }
 
 std::string soak_text(const SoakAnswer& answer) {
     const Summary& summary = answer.summary;
     std::string text = summary_text(summary) + driver_line(summary) + fault_lines(answer);
     text += stream_line(answer);
+    if (answer.refused() != 0)
+        text += fmt::format("  ! {} refused\n", count_of(answer.refused(), "start"));
     text += fmt::format("soak: {}: {}/{} contexts captured, {}/{} had {}; {} passed, {} failed; "
                         "recorded in {:.1f} s, verified in {:.1f} s\n",
                         answer.good() ? "good" : "failed", summary.captured(),
@@ -115,6 +124,7 @@ std::string soak_json(const SoakAnswer& answer) {
     object["rotations"] = answer.run.rotations;
     object["runs_per_context"] = answer.run.runs;
     object["launches"] = answer.run.launches;
+    object["turns"] = answer.run.turns;
     object["rotated"] = answer.rotated();
     object["streaming"] = answer.streaming();
     object["flipped"] = answer.flipped();

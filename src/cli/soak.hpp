@@ -21,6 +21,7 @@ struct SoakRun {
     std::uint64_t rotations = 1;  ///< turns that every context must have had
     std::uint64_t runs = 1;       ///< that every context must have had in these turns
     std::uint64_t launches = 0;
+    std::string turns = "launches";    ///< or "completions"
     std::vector<std::uint64_t> groups; ///< of each context's launches; empty: the usual kernel
 };
 
@@ -38,7 +39,10 @@ struct SoakAnswer {
     /// Contexts with several buffers, and those of them that flipped often enough.
     std::uint64_t streaming() const;
     std::uint64_t flipped() const;
-    /// Every context rotated and was captured, each was verified, and nothing failed.
+    /// Starts of contexts that were refused, of all agents.
+    std::uint64_t refused() const;
+    /// Every context rotated and was captured, none was refused a start, each was verified, and nothing
+    /// failed.
     bool good() const;
 };
 

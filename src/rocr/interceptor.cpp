@@ -23,7 +23,7 @@ constexpr std::uint64_t kRingMargin = 32;
 /// ROCr keeps one packet free, and may write one of its own.
 constexpr std::uint64_t kRingReserve = 2;
 constexpr std::uint32_t kRingFactor = 8, kSmallestRing = 256;
-constexpr std::uint64_t kExpansion = DispatchHooks::kFrontPackets + DispatchHooks::kBackPackets;
+constexpr std::uint64_t kExpansion = DispatchHooks::kMostPackets;
 static_assert(1 + kExpansion < kRingFactor);
 /// As long as a program would wait for a full native ring, yet not for ever.
 constexpr auto kRoomLimit = std::chrono::seconds(60);
@@ -36,13 +36,23 @@ std::uint64_t kernel_object_of(const Packet& packet) {
     return object;
 }
 
+hsa_signal_t completion_of(const Packet& packet) {
+    hsa_signal_t signal{};
+    std::memcpy(&signal.handle, &packet.words[14], sizeof signal.handle);
+    return signal;
+}
+
+void set_completion(Packet& packet, hsa_signal_t signal) {
+    std::memcpy(&packet.words[14], &signal.handle, sizeof signal.handle);
+}
+
 } // namespace
 
 Packet barrier_packet(hsa_signal_t dependency, hsa_signal_t completion) {
     Packet packet;
     packet.words[0] = kBarrierHeader;
     std::memcpy(&packet.words[2], &dependency.handle, sizeof dependency.handle);
-    std::memcpy(&packet.words[14], &completion.handle, sizeof completion.handle);
+    set_completion(packet, completion);
     return packet;
 }
 
@@ -51,7 +61,7 @@ Packet vendor_packet(const capture::CommandBuffer& buffer, hsa_signal_t completi
     pm4::fill_vendor_packet(packet.words, buffer.va, buffer.dwords,
                             static_cast<std::uint32_t>(buffer.cache_policy));
     packet.words[0] |= kVendorHeader;
-    std::memcpy(&packet.words[14], &completion.handle, sizeof completion.handle);
+    set_completion(packet, completion);
     return packet;
 }
 
@@ -190,6 +200,7 @@ void QueueInterceptor::handle(Queue& queue, const Packet* packets, std::uint64_t
         queue.back.clear();
         if ((packets[i].words[0] & kTypeMask) == kKernelDispatch) {
             queue.note.room = room_for_dispatch(queue, count - i, deadline);
+            queue.note.completion = completion_of(packets[i]);
             hook([&] {
                 hooks_.before_dispatch(queue.agent, queue.note, kernel_object_of(packets[i]),
                                        queue.out, queue.back);
@@ -197,6 +208,7 @@ void QueueInterceptor::handle(Queue& queue, const Packet* packets, std::uint64_t
         }
         queue.out.push_back(packets[i]);
         if (queue.back.empty()) continue;
+        set_completion(queue.out.back(), queue.note.completion);
         queue.out.back().words[0] |= kBarrierBit;
         queue.out.insert(queue.out.end(), queue.back.begin(), queue.back.end());
     }

@@ -42,11 +42,14 @@ struct QueueNote {
     std::uint64_t value = 0;    ///< the hooks' own
     bool room = false;          ///< for packets around the dispatch that is on its way
     bool counting = false;      ///< the hooks' own: it has run make_counter_enable()'s stream
+    /// That of the dispatch that is on its way, may be none. Who hands it to a packet behind the
+    /// dispatch takes it away here.
+    hsa_signal_t completion{};
 };
 
 /// Decides what goes around kernel dispatches. Called in the application's thread or ROCr's
-/// single handler thread, with the queue's lock of ROCr held: must not wait for the GPU, a hub or a
-/// client.
+/// single handler thread, with the queue's lock of ROCr held: must not wait for what is in the
+/// application's queues, nor for a client.
 class DispatchHooks {
   public:
     virtual ~DispatchHooks() = default;
@@ -61,12 +64,12 @@ class DispatchHooks {
     /// The queue is in error: none of its packets will run any more. In ROCr's thread.
     virtual void queue_failed(std::uint32_t, const QueueNote&) {}
     /// Where `queue.room`, appends at most kFrontPackets that must come before this dispatch and at most
-    /// kBackPackets behind it; then the dispatch gets the barrier bit. Both have room for that. Without
+    /// kBackPackets behind it, and no more than kMostPackets; if there are some behind it the dispatch gets the barrier bit. Both have room for that. Without
     /// room the dispatch is written as it is, and nothing may be appended. What it throws is counted, and
     /// the dispatch goes on with what was appended before.
     virtual void before_dispatch(std::uint32_t agent, QueueNote& queue, std::uint64_t kernel_object,
                                  std::vector<Packet>& front, std::vector<Packet>& back) = 0;
-    static constexpr std::size_t kFrontPackets = 4, kBackPackets = 2;
+    static constexpr std::size_t kFrontPackets = 4, kBackPackets = 3, kMostPackets = 6;
     /// After the queue is gone: packets of it that had not run never will.
     virtual void queue_destroyed(std::uint32_t agent, const QueueNote& queue) = 0;
 };

@@ -10,6 +10,7 @@
 #include <functional>
 #include <new>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace wavetap::rocr {
@@ -150,10 +151,46 @@ struct GreedyHooks final : DispatchHooks {
         ++(queue.room ? room : none);
         if (!queue.room) return;
         front.insert(front.end(), kFrontPackets, barrier_packet({}, {}));
-        back.insert(back.end(), kBackPackets, barrier_packet({}, {}));
+        back.insert(back.end(), kMostPackets - kFrontPackets, barrier_packet({}, {}));
     }
     void queue_destroyed(std::uint32_t, const QueueNote&) override {}
 };
+
+/// Hands every second completion to a barrier behind the dispatch.
+struct TakingHooks final : DispatchHooks {
+    std::vector<std::uint64_t> seen;
+    void before_dispatch(std::uint32_t, QueueNote& queue, std::uint64_t, std::vector<Packet>&,
+                         std::vector<Packet>& back) override {
+        seen.push_back(queue.completion.handle);
+        if (seen.size() % 2 != 0) return;
+        back.push_back(barrier_packet({}, std::exchange(queue.completion, {})));
+    }
+    void queue_destroyed(std::uint32_t, const QueueNote&) override {}
+};
+
+TEST(Interceptor, ACompletionCanBeHandedToAPacketBehindItsDispatch) {
+    GpuAgent agent;
+    agent.agent = {7};
+    agent.queue_max_packets = 4096;
+    TakingHooks hooks;
+    SteadyClock clock;
+    QueueInterceptor interceptor(small_runtime(), {agent}, {true}, hooks, clock);
+    hsa_queue_t* queue = nullptr;
+    ASSERT_EQ(interceptor.create({7}, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, 0, 0, &queue),
+              HSA_STATUS_SUCCESS);
+    Packet dispatches[3];
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        dispatches[i].words[0] = HSA_PACKET_TYPE_KERNEL_DISPATCH;
+        dispatches[i].words[14] = 70 + i;
+    }
+    g_handler(dispatches, 3, 0, g_handler_data, write);
+    EXPECT_EQ(hooks.seen, (std::vector<std::uint64_t>{70, 71, 72}));
+    ASSERT_EQ(g_written.size(), 4u);
+    EXPECT_EQ(g_written[0].words[14], 70u);
+    EXPECT_EQ(g_written[1].words[14], 0u);
+    EXPECT_EQ(g_written[2].words[14], 71u) << "the barrier's";
+    EXPECT_EQ(g_written[3].words[14], 72u);
+}
 
 struct HandClock final : Clock {
     TimePoint time{};
@@ -191,8 +228,7 @@ class RingTest : public ::testing::Test {
     }
 
     static constexpr std::uint32_t kRing = 512;
-    static constexpr std::size_t kExpansion =
-        DispatchHooks::kFrontPackets + DispatchHooks::kBackPackets;
+    static constexpr std::size_t kExpansion = DispatchHooks::kMostPackets;
     GreedyHooks hooks_;
     HandClock clock_;
     QueueInterceptor interceptor_{small_runtime(), {agent()}, {true}, hooks_, clock_};

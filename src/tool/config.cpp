@@ -129,6 +129,9 @@ Result<ToolConfig> parse_config(const std::string& text, const std::string& wher
     if (config.window == 0) return bad_member(where, "window", "at least 1");
     WAVETAP_CHECK_OK(members.boolean("rotate", config.rotate));
     WAVETAP_CHECK_OK(members.boolean("sharing", config.sharing));
+    WAVETAP_CHECK_OK(members.text("turns", config.turns));
+    if (config.turns != "launches" && config.turns != "completions")
+        return bad_member(where, "turns", "\"launches\" or \"completions\"");
     WAVETAP_CHECK_OK(members.boolean("every_launch", config.every_launch));
     WAVETAP_CHECK_OK(members.regex("kernel", config.kernel));
     WAVETAP_CHECK_OK(members.regex("kernel_exclude", config.kernel_exclude));
@@ -152,6 +155,11 @@ Result<ToolConfig> parse_config(const std::string& text, const std::string& wher
         if (!config.contexts.empty() && context.mode != config.contexts.front().mode)
             return Error{ErrorCode::kUnsupported, "contexts of both modes in one process", where,
                          "record them one after the other"};
+        if (config.turns == "completions" &&
+            (context.mode != "device" || context.samples_counters()))
+            return Error{ErrorCode::kUnsupported,
+                         "turns by completions are for device mode without counters", where,
+                         "leave \"turns\" out"};
         config.contexts.push_back(std::move(context));
     }
     config.mode = config.contexts.front().mode;

@@ -44,6 +44,7 @@ struct ToolConfig {
     bool sharing = true;
     std::string kernel, kernel_exclude; ///< regular expressions; empty = all / none
     std::string mode = "device";        ///< that of all contexts
+    std::string turns = "launches";     ///< or "completions": device mode, see CompletionTurns
     bool every_launch = false; ///< dispatch mode: not only a kernel's first one in each context
     /// Whose start, stop and marker packets: "wavetap", or "aqlprofile" for AMD's library, which
     /// `aqlprofile_library` names (empty: as ROCm installs it).

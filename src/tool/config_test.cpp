@@ -41,6 +41,11 @@ TEST(ToolConfigTest, EveryMemberArrives) {
     EXPECT_EQ(context.buffer_bytes, 1048576u);
     EXPECT_FALSE(context.detail);
     EXPECT_FALSE(context.serialize_all);
+    EXPECT_EQ(config->turns, "launches");
+    const auto turns =
+        parse_config(R"({"dir": "d", "turns": "completions", "contexts": [{}]})", "here");
+    ASSERT_TRUE(turns) << to_string(turns.error());
+    EXPECT_EQ(turns->turns, "completions");
     const auto dispatch = parse_config(
         R"({"dir": "d", "contexts": [{"mode": "dispatch", "serialize_all": true}]})", "here");
     ASSERT_TRUE(dispatch);
@@ -77,6 +82,11 @@ TEST(ToolConfigTest, WrongMembersAreNamed) {
         {R"({"dir": "d", "contexts": [{"mode": "device"}, {"mode": "dispatch"}]})", "both modes"},
         {R"({"dir": "d", "contexts": [{}], "window": 0})", "window"},
         {R"({"dir": "d", "contexts": [{}], "sharing": 1})", "sharing"},
+        {R"({"dir": "d", "contexts": [{}], "turns": "ends"})", "turns"},
+        {R"({"dir": "d", "contexts": [{"mode": "dispatch"}], "turns": "completions"})", "turns by"},
+        {R"({"dir": "d", "contexts": [{"perf_counters": [{"id": 4}], "perf_period": 1}],
+             "turns": "completions"})",
+         "turns by"},
         {R"({"dir": "d", "contexts": [{}], "packets": "amd"})", "packets"},
         {R"({"dir": "d", "contexts": [{}], "kernel": "("})", "kernel"},
         {R"({"dir": "d", "contexts": [{}], "timing": "guessed"})", "timing"},

@@ -185,10 +185,18 @@ std::vector<bool> Recorder::watched_agents() const {
     return watched;
 }
 
-void Recorder::begin_run(std::uint32_t index, std::size_t context_index,
+bool Recorder::begin_run(std::uint32_t index, std::size_t context_index,
                          std::uint64_t first_dispatch) {
     Agent& agent = agents_[index];
     Context* context = agent.contexts[context_index].get();
+    if (agent.running != nullptr) {
+        ++agent.refused;
+        error({ErrorCode::kBusy,
+               "context " + std::to_string(context->id) + " did not start: context " +
+                   std::to_string(agent.running->id) + " is still running",
+               "dispatch " + std::to_string(first_dispatch), ""});
+        return false;
+    }
     // With several buffers chunks may come before start returns.
     prepare_run(agent, context, first_dispatch);
     context->pace.chunks = 0;
@@ -200,9 +208,10 @@ void Recorder::begin_run(std::uint32_t index, std::size_t context_index,
         started.error().message =
             "context " + std::to_string(context->id) + " did not start: " + started.error().message;
         error(started.error());
-        return;
+        return false;
     }
     write_run(agent);
+    return true;
 }
 
 void Recorder::prepare_run(Agent& agent, Context* context, std::uint64_t first_dispatch) {
@@ -411,7 +420,7 @@ std::string Recorder::statistics_json(const std::vector<capture::RingCounts>& ri
                         {"threads", s.threads},
                         {"starts", s.starts},
                         {"stops", s.stops},
-                        {"refused", s.refused},
+                        {"refused", s.refused + agents_[i].refused},
                         {"serialized", s.serialized},
                         {"flips", s.flips},
                         {"bytes_delivered", s.bytes_delivered},

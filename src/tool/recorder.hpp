@@ -49,9 +49,10 @@ class Recorder {
     std::size_t contexts(std::uint32_t agent) const { return agents_[agent].contexts.size(); }
     std::vector<bool> watched_agents() const;
 
-    /// On the hub's thread of `agent`: begins the run of its `context`th context / ends the run that
-    /// is in progress, if any. A failure becomes a note.
-    void begin_run(std::uint32_t agent, std::size_t context, std::uint64_t first_dispatch);
+    /// Begins the run of the agent's `context`th context / ends the run that is in progress, if any. A
+    /// failure becomes a note, and false; where a run is in progress it is a start that was refused.
+    /// One call for an agent at a time; where that is not on its hub's thread, it waits for that.
+    bool begin_run(std::uint32_t agent, std::size_t context, std::uint64_t first_dispatch);
     void end_run(std::uint32_t agent, std::uint64_t last_dispatch);
 
     /// Dispatch mode: what a lease of the agent's `context`th context needs. `run` receives its
@@ -103,8 +104,9 @@ class Recorder {
         /// Hubs of the session that are on this GPU: one, or without sharing one more a context. The
         /// first has the agent's own index.
         std::vector<std::uint32_t> hubs;
-        // Written by the hub's thread alone; while a run streams, the thread that delivers reads what
-        // was written before the start.
+        // Written by begin_run() and end_run() alone; while a run goes on, the threads that deliver
+        // read what was written before the start.
+        std::uint64_t refused = 0; ///< starts, beside those that hubs count
         Context* running = nullptr;
         store::RunInfo run;
         bool run_written = false; ///< under run_mutex_, once the start was asked for

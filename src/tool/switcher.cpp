@@ -154,7 +154,7 @@ void Switcher::serve(Agent& agent) {
     // Whatever becomes of the runs, the queues go on.
     (void)caught([&]() -> Result<void> {
         recorder_.end_run(agent.index, first_dispatch - 1);
-        recorder_.begin_run(agent.index, context, first_dispatch);
+        (void)recorder_.begin_run(agent.index, context, first_dispatch);
         return {};
     });
     {

@@ -3,6 +3,7 @@
 #include "tool/tool.hpp"
 
 #include "rocr/counter_enable.hpp"
+#include "tool/completion_turns.hpp"
 #include "tool/dispatch_tracer.hpp"
 #include "tool/switcher.hpp"
 
@@ -44,6 +45,9 @@ Result<std::unique_ptr<Tool>> Tool::create(rocr::HsaTable table, const std::stri
     if (tool->config_.mode == "dispatch")
         tool->tracer_ = std::make_unique<DispatchTracer>(hsa, *tool->recorder_, tool->kernels_,
                                                          tool->config_, agent_count, tool->clock_);
+    else if (tool->config_.turns == "completions")
+        tool->tracer_ = std::make_unique<CompletionTurns>(hsa, *tool->recorder_, tool->kernels_,
+                                                          tool->config_, agent_count, scale);
     else
         tool->tracer_ = tool->make_switcher();
     tool->interceptor_ = std::make_unique<rocr::QueueInterceptor>(

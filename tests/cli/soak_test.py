@@ -215,6 +215,12 @@ class Quick(SoakTest):
         self.check_answer(thrice, 40, 10, 2 * MIB, rotations=3)
         self.check_constant(once, thrice)
 
+    def test_forty_contexts_and_two_rotations_by_completions(self):
+        """Two turns of each: one that ends too late refuses the next one its start."""
+        answer = self.soak(*self.FORTY, '--rotations', '2', '--turns', 'completions')
+        self.check_answer(answer, 40, 10, 2 * MIB, rotations=2)
+        self.assertEqual(answer['turns'], 'completions')
+
     def test_four_agents(self):
         answer = self.soak('--agents', '4', '--contexts', '40', '--buffer', '2MiB,1MiB', '--app-queues', '5')
         self.check_agents(answer, 4, 40, 5, 2 * MIB)
@@ -309,6 +315,8 @@ class Quick(SoakTest):
                                (('--contexts', '100000', '--window', '1000000'), 'more than 100000000'),
                                (('--gpu', 'soft:gfx90a,gfx90a', '--agents', '2'), 'several chips'),
                                (('--no-sharing', '--mode', 'dispatch'), 'in device mode only'),
+                               (('--turns', 'ends'), "'ends' is nothing that turns go by (--turns)"),
+                               (('--turns', 'completions', '--mode', 'dispatch'), 'turns go by launches (--turns)'),
                                (('--agents', '17'), '17 is outside 1..16 (--agents)'),
                                (('--gpu', 'gfx9999'), 'gfx9999')):
             with self.subTest(options=options):
@@ -419,6 +427,12 @@ class Long(SoakTest):
         thrice = self.soak('--contexts', '400', *self.LARGE, '--rotations', '3', env=self.LIMITS)
         self.check_answer(thrice, 400, 100, GIB, rotations=3)
         self.check_constant(once, thrice)
+
+    def test_four_hundred_contexts_by_completions(self):
+        answer = self.soak('--contexts', '400', *self.LARGE, '--window', '1', '--turns', 'completions',
+                           env=self.LIMITS)
+        self.check_answer(answer, 400, 100, GIB, window=1)
+        self.assertEqual(answer['turns'], 'completions')
 
     def test_four_hundred_contexts_on_four_agents(self):
         answer = self.soak('--agents', '4', '--contexts', '400', *self.LARGE, env=self.LIMITS)
