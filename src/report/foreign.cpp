@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/foreign.hpp"
 
+#include "code/code_object.hpp"
 #include "report/foreign_json.hpp"
 #include "sqtt/header.hpp"
 
@@ -159,10 +160,10 @@ std::map<std::string, Prefix> sort_files(const std::vector<File>& files) {
 /// An object whose agent is not told may be on any of those that were traced.
 void add_object(const store::CodeObjectInfo& info, std::optional<std::uint32_t> agent,
                 store::ProcessTrace& process) {
-    for (std::uint32_t i = 0; i < std::max<std::size_t>(process.agents.size(), 1); ++i) {
-        if (agent && *agent != i) continue;
+    for (const store::AgentInfo& each : process.agents) {
+        if (agent && *agent != each.index) continue;
         process.code_objects.push_back(info);
-        process.code_objects.back().agent = i;
+        process.code_objects.back().agent = each.index;
     }
 }
 
@@ -200,10 +201,15 @@ void add_objects(const Prefix& prefix, const RocprofResults& results,
     }
 }
 
+/// Numbers of agents, by the folder of their process (one machine) and their handle: processes that
+/// trace the same one share its number, and those that do not have numbers of their own.
+using AgentNumbers = std::map<std::pair<std::string, std::string>, std::uint32_t>;
+
 class RocprofProcess {
   public:
-    RocprofProcess(const std::string& dir, const std::string& name, const Prefix& prefix)
-        : prefix_(prefix) {
+    RocprofProcess(const std::string& dir, const std::string& name, const Prefix& prefix,
+                   AgentNumbers& numbers)
+        : prefix_(prefix), machine_(parent_of(name)), numbers_(numbers) {
         process_.dir = dir;
         process_.name = name;
         process_.complete = true;
@@ -245,8 +251,11 @@ class RocprofProcess {
 
   private:
     std::uint32_t agent_of(const AttName& name, const RocprofResults& results) {
-        const auto [found, is_new] =
-            agents_.emplace(name.agent, static_cast<std::uint32_t>(agents_.size()));
+        const std::uint32_t number = numbers_
+                                         .emplace(std::pair(machine_, name.agent),
+                                                  static_cast<std::uint32_t>(numbers_.size()))
+                                         .first->second;
+        const auto [found, is_new] = agents_.emplace(name.agent, number);
         if (!is_new) return found->second;
         store::AgentInfo agent;
         agent.index = found->second;
@@ -272,7 +281,9 @@ class RocprofProcess {
 
     void add(const AttName& name, const File& file, const RocprofResults& results) {
         const std::uint32_t agent = agent_of(name, results);
-        store::ContextInfo& context = process_.contexts[agent];
+        store::ContextInfo& context =
+            *std::find_if(process_.contexts.begin(), process_.contexts.end(),
+                          [agent](const store::ContextInfo& each) { return each.agent == agent; });
         if (name.se < 64) context.se_mask |= std::uint64_t{1} << name.se;
         take_target(context, process_.dir + "/" + file.relative);
         const auto [found, is_new] = runs_.try_emplace({agent, name.dispatch});
@@ -290,6 +301,8 @@ class RocprofProcess {
     }
 
     const Prefix& prefix_;
+    const std::string machine_;
+    AgentNumbers& numbers_;
     store::ProcessTrace process_;
     std::map<std::string, std::uint32_t> agents_; ///< by handle
     std::map<std::pair<std::uint32_t, std::uint64_t>, store::Run> runs_;
@@ -359,6 +372,10 @@ Result<store::TraceFolder> open_plain(const std::string& dir, const std::vector<
     }
     WAVETAP_TRY(const std::optional<File> code, choose_code(dir, files));
     if (code) {
+        if (meta.gfx.empty()) {
+            const auto loaded = code::CodeObject::load(dir + "/" + code->name);
+            if (loaded) meta.gfx = loaded->gfx(); // else told where it is read for its code
+        }
         store::CodeObjectInfo object;
         object.id = 1;
         object.load_base = meta.load_base;
@@ -422,8 +439,9 @@ Result<store::TraceFolder> open_foreign(const std::string& dir) {
     if (!prefixes.empty()) {
         store::TraceFolder folder;
         folder.dir = dir;
+        AgentNumbers numbers;
         for (const auto& [name, prefix] : prefixes) {
-            WAVETAP_TRY(auto process, RocprofProcess(dir, name, prefix).read());
+            WAVETAP_TRY(auto process, RocprofProcess(dir, name, prefix, numbers).read());
             folder.processes.push_back(std::move(process));
         }
         for (const File& file : files) {

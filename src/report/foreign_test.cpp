@@ -174,6 +174,38 @@ TEST_P(Foreign, TwoProcessesWithTheSameIdsStayApart) {
     EXPECT_EQ(with_pc[2] + with_pc[3], 0U);
 }
 
+// As the ranks of a job leave them, each on a GPU of its own.
+TEST_P(Foreign, ProcessesOnDifferentAgentsAreCountedApart) {
+    if (IsSkipped()) return;
+    const RocprofFolder made(GetParam());
+    auto results = made.results;
+    results["rocprofiler-sdk-tool"][0]["agents"][1]["id"]["handle"] = 78;
+    for (const auto& [folder, handle] : {std::pair("host_a", "78"), std::pair("host_b", "77")}) {
+        fs::create_directories(made.root() / folder);
+        for (const char* se : {"0", "1"})
+            fs::copy(made.root() / RocprofFolder::att(se),
+                     made.root() / (std::string(folder) + "/43_" + handle + "_shader_engine_" + se +
+                                    "_5.att"));
+        write(made.root() / folder / "43_results.json",
+              (std::string(folder) == "host_a" ? results : made.results).dump());
+    }
+    const auto folder = open_foreign(made.folder.path());
+    ASSERT_TRUE(folder);
+    std::set<std::uint32_t> agents;
+    for (const store::ProcessTrace& process : folder->processes) {
+        ASSERT_EQ(process.agents.size(), 1U);
+        EXPECT_EQ(process.contexts.at(0).agent, process.agents[0].index);
+        agents.insert(process.agents[0].index);
+    }
+    EXPECT_EQ(agents, (std::set<std::uint32_t>{0, 1, 2}));
+    CodeTable table;
+    const auto spots = find_hot_spots({*folder}, table);
+    ASSERT_TRUE(spots);
+    ASSERT_EQ(spots->coverage.size(), 3U);
+    for (const Coverage& coverage : spots->coverage)
+        EXPECT_EQ(coverage.requested, 2U);
+}
+
 // Two agents load their code at one address; each trace is read with its own agent's.
 TEST_P(Foreign, CodeOfOneAgentIsNotFoundOnTheOther) {
     if (IsSkipped()) return;
@@ -340,6 +372,9 @@ TEST_F(Broken, PlainFolders) {
     EXPECT_NE(words().find("there is no code object in the folder"), std::string::npos) << words();
     fs::copy(made_->launch / "code.elf", root / "a.elf");
     EXPECT_NE(words().find("no meta.json with a load_base"), std::string::npos) << words();
+    const auto named = open_any(plain.path());
+    ASSERT_TRUE(named);
+    EXPECT_EQ(named->processes[0].agents[0].name, "gfx1100") << "the code object says it";
     fs::copy(made_->launch / "code.elf", root / "b.hsaco");
     EXPECT_NE(words().find("2 code objects and none is called code.elf: a.elf, b.hsaco"),
               std::string::npos)

@@ -78,10 +78,12 @@ Result<ProcessTrace> read_process(const std::string& parent, const std::string& 
 Error not_a_folder(const std::string& dir, const std::error_code& code) {
     if (code && code != std::errc::no_such_file_or_directory && code != std::errc::not_a_directory)
         return io_error("cannot read the folder", dir, code.value());
-    return Error{ErrorCode::kNotFound,
-                 code == std::errc::not_a_directory ? "this is not a folder"
-                                                    : "there is no such folder",
-                 dir, "name a folder that `wavetap record` wrote"};
+    if (code == std::errc::not_a_directory)
+        return Error{
+            ErrorCode::kNotFound, "this is not a folder", dir,
+            "name a trace folder; of a single .att file `wavetap decode` tells what is in it"};
+    return Error{ErrorCode::kNotFound, "there is no such folder", dir,
+                 "name a folder that `wavetap record` wrote"};
 }
 
 } // namespace

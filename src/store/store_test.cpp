@@ -442,6 +442,7 @@ TEST_F(StoreTest, NoTrace_IsNotFound) {
     ASSERT_FALSE(file);
     EXPECT_EQ(file.error().code, ErrorCode::kNotFound);
     EXPECT_EQ(file.error().message, "this is not a folder");
+    EXPECT_NE(file.error().hint.find("`wavetap decode`"), std::string::npos) << file.error().hint;
 }
 
 TEST_F(StoreTest, FolderThatCannotBeMade_IsWorded) {
