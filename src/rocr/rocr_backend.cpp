@@ -4,6 +4,7 @@
 
 #include "pm4/thread_trace.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -17,6 +18,8 @@ constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kOutputSlack = 2 * kPage;
 constexpr auto kSpin = std::chrono::milliseconds(100);
 constexpr std::uint64_t kBlockedNs = 20'000'000;
+/// Between two looks for room when nothing is left that would wake us.
+constexpr std::uint64_t kPauseNs = 500'000;
 
 // AQL header of a vendor packet (type 0): barrier bit, acquire and release at system scope.
 constexpr std::uint32_t kVendorHeader = 1u << 8 | 2u << 9 | 2u << 11;
@@ -127,19 +130,26 @@ void RocrBackend::free_host(const capture::HostMemory& memory) {
     (void)hsa_.memory_pool_free(memory.host);
 }
 
-// What fills the ring is a submission that was not answered: its signal tells of progress.
-Result<void> RocrBackend::wait_for_room(std::uint64_t count, TimePoint deadline) const {
+// What fills the ring is a submission that was not answered: its signal tells of progress. Where all
+// were, the read index is yet to follow, which no signal tells: `unused`, which nothing completes, is a
+// pause.
+Result<void> RocrBackend::wait_for_room(std::uint64_t count, hsa_signal_t unused,
+                                        TimePoint deadline) const {
     const auto fits = [&] {
         return hsa_.queue_load_write_index(queue_) + count - hsa_.queue_load_read_index(queue_) <=
                queue_->size;
     };
     while (!fits()) {
-        if (std::chrono::steady_clock::now() >= deadline)
+        const TimePoint now = std::chrono::steady_clock::now();
+        if (now >= deadline)
             return Error{ErrorCode::kTimeout, "the trace queue stays full", "", ""};
-        const Slot* waited = &slots_[0];
+        hsa_signal_t waited = unused;
         for (const Slot& slot : slots_)
-            if (slot.taken && hsa_.signal_load(slot.signal) > 0) waited = &slot;
-        (void)hsa_.signal_wait(waited->signal, HSA_SIGNAL_CONDITION_LT, 1, kBlockedNs,
+            if (slot.taken && hsa_.signal_load(slot.signal) > 0) waited = slot.signal;
+        const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - now);
+        const std::uint64_t most = waited.handle == unused.handle ? kPauseNs : kBlockedNs;
+        (void)hsa_.signal_wait(waited, HSA_SIGNAL_CONDITION_LT, 1,
+                               std::min(most, static_cast<std::uint64_t>(left.count())),
                                HSA_WAIT_STATE_BLOCKED);
     }
     return {};
@@ -157,9 +167,9 @@ Result<capture::Ticket> RocrBackend::submit(std::span<const capture::CommandBuff
         return Error{ErrorCode::kTimeout, "the trace queue does not answer", "", ""};
 
     const std::uint64_t count = buffers.size();
-    WAVETAP_CHECK_OK(wait_for_room(count, deadline));
     Slot& slot = slots_[free_slot];
     hsa_.signal_store(slot.signal, 1);
+    WAVETAP_CHECK_OK(wait_for_room(count, slot.signal, deadline));
     slot.taken = true;
 
     const std::uint64_t first = hsa_.queue_add_write_index(queue_, count);

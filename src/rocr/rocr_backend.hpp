@@ -46,8 +46,8 @@ class RocrBackend final : public capture::Backend {
         bool taken = false;
     };
     static void queue_failed(hsa_status_t status, hsa_queue_t* queue, void* data);
-    /// Until `count` more packets fit. Errors: kTimeout.
-    Result<void> wait_for_room(std::uint64_t count, TimePoint deadline) const;
+    /// Until `count` more packets fit. `unused` is 1, and of no submission. Errors: kTimeout.
+    Result<void> wait_for_room(std::uint64_t count, hsa_signal_t unused, TimePoint deadline) const;
     Result<void> start_copy(std::byte* to, std::uint64_t from_va, std::uint64_t bytes);
     Result<void> wait_signal(hsa_signal_t signal, TimePoint deadline, const char* what) const;
 
