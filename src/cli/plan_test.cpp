@@ -184,7 +184,7 @@ TEST(PlanTest, Buffers_ByTurns_OneEngineUnlessAskedForByName) {
     options = {};
     options.buffers = "3";
     options.se = "0x3";
-    EXPECT_NE(refusal_of(options).hint.find("by name"), std::string::npos);
+    EXPECT_NE(refusal_of(options).hint.find("--stream-engines"), std::string::npos);
     options.stream_engines = true;
     EXPECT_EQ(plan_of(options).contexts.size(), 1u);
     options.mode = "dispatch";

@@ -114,8 +114,8 @@ Result<void> check_ring(const TraceConfig& config) {
         return invalid("a ring of " + std::to_string(config.buffers) + " buffers cannot serve " +
                            std::to_string(selected_count(config)) + " shader engines",
                        "buffers",
-                       "select one shader engine, use one buffer, or ask for several engines at "
-                       "once by name");
+                       "select one shader engine, use one buffer, or allow several at once "
+                       "(--stream-engines, several_engines)");
     if (recorded(config))
         return invalid("aqlprofile of 2025 has no ring of buffers", "buffers",
                        "use one buffer, or wavetap's own streams");
