@@ -139,15 +139,20 @@ std::string context_line(const ContextSummary& context) {
 
 /// All lines if they are few; else those that say something is wrong, and how many are left out.
 std::string context_lines(const Summary& summary) {
-    std::string text = fmt::format("{:>9} {:>8} {:>4} {:>6} {:>10} {:>6} {:>14}\n", "context",
-                                   "engines", "CU", "SIMDs", "buffer", "runs", "bytes");
     const bool all = summary.contexts.size() <= kMostLines;
+    std::string lines;
     std::size_t shown = 0;
     for (const ContextSummary& context : summary.contexts) {
         if (shown == kMostLines || (!all && context_note(context).empty())) continue;
-        text += context_line(context);
+        lines += context_line(context);
         ++shown;
     }
+    if (shown == 0 && !all)
+        return fmt::format("  nothing to note on any of {} contexts: wavetap health {}\n",
+                           grouped(summary.contexts.size()), summary.dir);
+    std::string text = fmt::format("{:>9} {:>8} {:>4} {:>6} {:>10} {:>6} {:>14}\n", "context",
+                                   "engines", "CU", "SIMDs", "buffer", "runs", "bytes") +
+                       lines;
     if (shown < summary.contexts.size())
         text += fmt::format("{:>9} {} more: wavetap health {}\n", "…",
                             grouped(summary.contexts.size() - shown), summary.dir);
@@ -162,8 +167,8 @@ std::string resources_line(const Summary& summary) {
     const ordered_json agents = ordered_json::parse(summary.agents_json);
     for (const ordered_json& agent : agents) {
         if (agents.size() > 1)
-            add(fmt::format("agent {}: {} contexts", agent.value("agent", std::uint64_t{0}),
-                            agent.value("contexts", std::uint64_t{0})));
+            add(fmt::format("agent {}: {}", agent.value("agent", std::uint64_t{0}),
+                            count_of(agent.value("contexts", std::uint64_t{0}), "context")));
         add(count_of(agent.value("queues_created", std::uint64_t{0}), "queue") + " of wavetap");
         const auto slots = agent.value("output_slots", std::uint64_t{0});
         const std::string bytes = size_text(agent.value("output_bytes", std::uint64_t{0}));
