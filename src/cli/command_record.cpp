@@ -156,6 +156,10 @@ void add_trace_options(Command& command, RecordOptions& record) {
         "has no end (default 1; device mode)");
     add("--stream-rate", record.stream_rate, "SIZE",
         "with several buffers: bytes a second that an engine writes at most");
+    add("--on-full", record.on_full, "WHAT",
+        "several buffers, when the hardware had no room left: restart the trace; end the run, and "
+        "leave the trace unit alone; chip: what is safe on it (default: gfx9 hardware ends, the "
+        "software GPU restarts)");
     add("--contexts", record.contexts, "N", "number of trace contexts, 1..100000");
     add("--sweep", record.sweep, "se,cu,simd", "one context for each of what is listed");
     add("--window", record.window, "N", "dispatches before the next context's turn (default 2)");

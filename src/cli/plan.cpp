@@ -252,6 +252,11 @@ Result<PlannedContext> base_context(const RecordOptions& options, const ChipShap
         if (!rate) return at_option(rate.error(), "--stream-rate");
         context.stream_rate = *rate;
     }
+    if (!options.on_full.empty()) context.on_full = options.on_full;
+    if (context.on_full != "restart" && context.on_full != "end" && context.on_full != "chip")
+        return Error{ErrorCode::kInvalidArgument,
+                     "'" + context.on_full + "' is nothing that a trace can do", "--on-full",
+                     "write restart, end or chip"};
     context.detail = !options.no_detail;
     context.serialize_all = options.serialize_all;
     WAVETAP_CHECK_OK(counter_options(options, chip, context));
@@ -326,6 +331,7 @@ ordered_json context_json(const Plan& plan, const PlannedContext& context) {
     if (context.buffers > 1) {
         json["several_engines"] = context.several_engines;
         json["stream_rate"] = context.stream_rate;
+        json["on_full"] = context.on_full;
     }
     if (!context.perf_counters.empty()) {
         json["perf_counters"] = ordered_json::array();
@@ -365,6 +371,9 @@ Result<Plan> make_plan(const RecordOptions& options, const ChipShape& chip) {
     if (many_buffers && plan.mode == "dispatch")
         return Error{ErrorCode::kUnsupported, "a trace of one dispatch has one buffer", "--buffers",
                      "add --mode device"};
+    if (!options.on_full.empty() && !many_buffers)
+        return Error{ErrorCode::kInvalidArgument, "with one buffer a trace ends when it is full",
+                     "--on-full", "add --buffers 3"};
     plan.every_launch = options.every_launch;
     WAVETAP_TRY(plan.contexts, make_contexts(options, chip));
     if (!options.window.empty()) {

@@ -19,7 +19,7 @@ namespace wavetap::cli {
 struct RecordOptions {
     std::string agents, mode, se, cu, simd, buffer, buffers, contexts, sweep, window;
     std::string kernel, kernel_exclude;
-    std::string stream_rate, packets;
+    std::string stream_rate, on_full, packets;
     bool no_detail = false, every_launch = false, serialize_all = false;
     std::string perf_counters; ///< list of NAME|ID[:SIMDMASK]
     std::string perf_period, perf_exclude;
@@ -45,6 +45,7 @@ struct PlannedContext {
     std::uint32_t buffers = 1;
     bool several_engines = false;                      ///< with several buffers
     std::uint64_t stream_rate = 0;                     ///< bytes a second, with several buffers
+    std::string on_full = "chip";                      ///< see tool-config.md, with several buffers
     std::uint64_t handler_slowness = 0, hub_stall = 0; ///< percent, see tool-config.md
     bool detail = true;
     bool serialize_all = false; ///< dispatch mode

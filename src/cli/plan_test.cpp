@@ -149,6 +149,7 @@ TEST(PlanTest, BadValues_AreRefusedInWords) {
         {&RecordOptions::buffers, "2", "buffers = 2 is outside 1, 3..16", "context 0"},
         {&RecordOptions::buffers, "1,x", "'x' is not a number", "--buffers"},
         {&RecordOptions::stream_rate, "fast", "'fast' is not a size", "--stream-rate"},
+        {&RecordOptions::on_full, "end", "with one buffer a trace ends", "--on-full"},
         {&RecordOptions::contexts, "0", "0 is outside 1..100000", "--contexts"},
         {&RecordOptions::contexts, "100001", "100001 is outside 1..100000", "--contexts"},
         {&RecordOptions::contexts, "many", "'many' is not a number", "--contexts"},
@@ -189,6 +190,23 @@ TEST(PlanTest, Buffers_ByTurns_OneEngineUnlessAskedForByName) {
     EXPECT_EQ(plan_of(options).contexts.size(), 1u);
     options.mode = "dispatch";
     EXPECT_EQ(refusal_of(options).where, "--buffers");
+}
+
+TEST(PlanTest, OnFull_IsForSeveralBuffersAndReachesTheTool) {
+    RecordOptions options;
+    options.buffers = "3";
+    EXPECT_EQ(plan_of(options).contexts[0].on_full, "chip");
+    for (const char* what : {"restart", "end", "chip"}) {
+        options.on_full = what;
+        const auto config = nlohmann::json::parse(tool_config(plan_of(options), "/t"));
+        EXPECT_EQ(config["contexts"][0]["on_full"], what);
+    }
+    options.on_full = "stop";
+    EXPECT_EQ(refusal_of(options).message, "'stop' is nothing that a trace can do");
+    EXPECT_EQ(refusal_of(options).where, "--on-full");
+    options.buffers = "1,3";
+    options.on_full = "end";
+    EXPECT_EQ(plan_of(options).contexts[0].buffers, 1u);
 }
 
 TEST(PlanTest, FusedComputeUnit_IsRefused) {

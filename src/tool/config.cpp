@@ -98,6 +98,9 @@ Result<ContextConfig> parse_context(const json& object, const std::string& where
     WAVETAP_CHECK_OK(members.number("buffers", context.buffers));
     WAVETAP_CHECK_OK(members.boolean("several_engines", context.several_engines));
     WAVETAP_CHECK_OK(members.number("stream_rate", context.stream_rate));
+    WAVETAP_CHECK_OK(members.text("on_full", context.on_full));
+    if (context.on_full != "restart" && context.on_full != "end" && context.on_full != "chip")
+        return bad_member(where, "on_full", "\"restart\", \"end\" or \"chip\"");
     WAVETAP_CHECK_OK(members.number("handler_slowness", context.handler_slowness));
     WAVETAP_CHECK_OK(members.number("hub_stall", context.hub_stall));
     if (context.handler_slowness > kMostPercent || context.hub_stall > kMostPercent)

@@ -21,6 +21,7 @@ struct ContextConfig {
     std::uint64_t buffer_bytes = 0, buffers = 1;
     bool several_engines = false;
     std::uint64_t stream_rate = 60'000'000'000;
+    std::string on_full = "chip"; ///< or "restart", "end": several buffers, no room in the hardware
     /// For tests of streaming, in percent of the time between the first two buffers: how long the tool
     /// takes for each chunk; for how long it keeps the hub from looking, once in each run.
     std::uint64_t handler_slowness = 0, hub_stall = 0;

@@ -17,7 +17,7 @@ TEST(ToolConfigTest, EveryMemberArrives) {
         "kernel": "mat.*", "kernel_exclude": "x", "packets": "aqlprofile",
         "aqlprofile_library": "/l.so", "timing": "modelled", "deadline_scale": 30,
         "contexts": [{"id": 4, "agent": 1, "se_mask": 3, "cu": 2, "simd_mask": 5,
-                      "buffer_bytes": 1048576, "buffers": 1, "detail": false,
+                      "buffer_bytes": 1048576, "buffers": 1, "on_full": "end", "detail": false,
                       "perf_counters": [{"id": 4}, {"id": 26, "simd_mask": 3}],
                       "perf_period": 7, "perf_exclude_mask": 6, "mode": "device"}]})",
                                      "here");
@@ -39,6 +39,7 @@ TEST(ToolConfigTest, EveryMemberArrives) {
     EXPECT_EQ(context.cu, 2u);
     EXPECT_EQ(context.simd_mask, 5u);
     EXPECT_EQ(context.buffer_bytes, 1048576u);
+    EXPECT_EQ(context.on_full, "end");
     EXPECT_FALSE(context.detail);
     EXPECT_FALSE(context.serialize_all);
     EXPECT_EQ(config->turns, "launches");
@@ -74,6 +75,7 @@ TEST(ToolConfigTest, WrongMembersAreNamed) {
         {R"({"dir": "d", "contexts": [{"se_mask": 1.5}]})", "se_mask"},
         {R"({"dir": "d", "contexts": [{"agent": 4294967296}]})", "agent"},
         {R"({"dir": "d", "contexts": [{"detail": 1}]})", "detail"},
+        {R"({"dir": "d", "contexts": [{"on_full": "stop"}]})", "on_full"},
         {R"({"dir": "d", "contexts": [{"serialize_all": 1}]})", "serialize_all"},
         {R"({"dir": "d", "contexts": [{"perf_counters": 4}]})", "perf_counters"},
         {R"({"dir": "d", "contexts": [{"perf_counters": [4]}]})", "perf_counters"},

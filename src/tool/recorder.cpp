@@ -27,9 +27,16 @@ std::string line_of(const Error& error) {
 }
 
 /// `modelled`: for the software GPU, whose trace units go on when they are started after an overflow.
+std::uint64_t end_on_full(const ContextConfig& config, bool modelled) {
+    using Params = capture::TraceParams;
+    if (config.on_full == "end") return Params::kFullEnds;
+    if (config.on_full == "restart" || modelled) return Params::kFullRestarts;
+    return Params::kFullAsChip;
+}
+
 capture::TraceParams params_of(const ContextConfig& config, bool modelled) {
     capture::TraceParams params;
-    if (modelled) params.end_on_full = capture::TraceParams::kFullRestarts;
+    params.end_on_full = end_on_full(config, modelled);
     params.se_mask = config.se_mask;
     params.target_cu = config.cu;
     params.simd_mask = config.simd_mask;

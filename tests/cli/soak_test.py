@@ -416,6 +416,29 @@ class Killed(SoakTest):
         self.assertEqual(self.check_readable(), first)
 
 
+class OnFull(SoakTest):
+    def test_the_run_ends(self):
+        """A hub that is kept from looking for four buffers: the trace unit runs out of room in the middle of the run.
+        Without the option the trace starts again: see check_streaming()."""
+        program = os.path.join(os.path.dirname(self.wavetap), 'wavetap-soak-program')
+        self.call('record', '--gpu', 'soft:gfx90a', '--buffers', '3', '--buffer', '1MiB', '--on-full', 'end',
+                  '--allow-empty', '-o', 'trace', '--', 'true')
+        with open(self.path('trace/tool.json'), encoding='utf-8') as file:
+            config = json.load(file)
+        config['contexts'][0]['hub_stall'] = 400
+        self.write('trace/tool.json', json.dumps(config))
+        library = os.path.join(self.build, 'lib', 'libwavetap-tool.so')
+        self.check(self.call('run', '--gpu', 'soft:gfx90a', '--', program, '1', '1', '1', '1', '5000', env={
+            'HSA_TOOLS_LIB': library, 'WAVETAP_TOOL_CONFIG': self.path('trace/tool.json')}), 0)
+        with open(glob.glob(self.path('trace/proc-*/manifest.jsonl'))[0], encoding='utf-8') as file:
+            lines = [json.loads(line) for line in file]
+        full = [line['gpu_full'] for line in lines if line['type'] == 'chunk']
+        self.assertGreater(len(full), 2)
+        self.assertEqual(full.index(True), len(full) - 1)
+        (error,) = [line['text'] for line in lines if line['type'] == 'note' and line['severity'] == 'error']
+        self.assertIn('run 0 of context 0 is incomplete: the trace buffers were full, which ended the run', error)
+
+
 class Long(SoakTest):
     LARGE = ('--buffer', '1GiB,512MiB', '--app-queues', '100')
     LIMITS = {'WAVETAP_SOFTGPU_HBM': '64GiB', 'WAVETAP_SOFTGPU_QUEUES': '128'}
@@ -492,6 +515,6 @@ class Long(SoakTest):
 
 
 if __name__ == '__main__':
-    for name in ['Long'] if SIZE == 'quick' else ['Quick', 'Sweep', 'Killed']:
+    for name in ['Long'] if SIZE == 'quick' else ['Quick', 'Sweep', 'Killed', 'OnFull']:
         del globals()[name]
     support.main()
