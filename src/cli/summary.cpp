@@ -67,7 +67,7 @@ void add_chunk(const store::ChunkInfo& chunk, ContextSummary& context) {
     context.dropped += chunk.dropped;
     context.full = context.full || chunk.gpu_full || chunk.cpu_full;
     if (context.planned.buffers < 2) return;
-    if (chunk.bytes != 0 && chunk.bytes == chunk.capacity_bytes) ++context.flips;
+    if (chunk.bytes != 0 && chunk.bytes == chunk.capacity_bytes && !chunk.end) ++context.flips;
     if (chunk.end && chunk.cpu_full) ++context.cpu_full;
     if (chunk.end && chunk.gpu_full) ++context.gpu_full;
 }

@@ -24,7 +24,7 @@ struct ContextSummary {
     std::uint64_t dropped = 0;
     bool full = false; ///< a buffer was too small (one buffer: the end of the run is missing)
     // With several buffers, of all its runs and engines.
-    std::uint64_t flips = 0;                  ///< full buffers that were delivered
+    std::uint64_t flips = 0; ///< full buffers that the hardware left for the next one
     std::uint64_t cpu_full = 0, gpu_full = 0; ///< segments that ended so
     /// Of all its runs; nothing where the trace was too large to be judged at once.
     std::optional<std::uint64_t> waves, waves_on_target;

@@ -53,5 +53,27 @@ TEST(SummaryTest, ManyWithoutTroubleGiveNoEmptyTable) {
     EXPECT_TRUE(has(text, "nothing to note on any of 17 contexts: wavetap health trace")) << text;
 }
 
+TEST(SummaryTest, ABufferThatTheHardwareHadNoFollowerForIsNoFlip) {
+    constexpr std::uint64_t kBytes = std::uint64_t{32} << 20; // too much to be judged, so not read
+    store::TraceFolder folder;
+    store::Run run;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        store::ChunkInfo chunk;
+        chunk.index = i;
+        chunk.bytes = chunk.capacity_bytes = kBytes;
+        chunk.end = chunk.gpu_full = i == 2;
+        run.chunks.push_back(chunk);
+    }
+    store::ProcessTrace process;
+    process.runs.push_back(run);
+    folder.processes.push_back(process);
+    Plan plan;
+    plan.contexts.emplace_back().buffers = 3;
+    const Result<Summary> summary = summarize(folder, plan);
+    ASSERT_TRUE(summary) << to_string(summary.error());
+    EXPECT_EQ(summary->contexts.at(0).flips, 3U);
+    EXPECT_EQ(summary->contexts[0].gpu_full, 1U);
+}
+
 } // namespace
 } // namespace wavetap::cli
