@@ -25,6 +25,8 @@ constexpr int kDeepest = 3;
 constexpr std::size_t kMostFiles = 100'000;
 constexpr std::string_view kEngineWord = "_shader_engine_";
 constexpr std::string_view kObjectWord = "_code_object_id_";
+constexpr std::string_view kResults = "_results.json";
+constexpr std::string_view kMeta = "meta.json";
 
 bool take_number(std::string_view text, std::uint64_t& out) {
     if (text.empty()) return false;
@@ -57,12 +59,12 @@ Result<std::vector<File>> list_files(const std::string& dir) {
         if (!entry->is_regular_file(ignored)) continue;
         const fs::path& path = entry->path();
         const std::string extension = path.extension().string();
-        static const std::set<std::string> kKinds{".att", ".out",  ".hsaco", ".elf",
-                                                  ".co",  ".json", ".o"};
-        if (!kKinds.contains(extension)) continue;
+        static const std::set<std::string> kKinds{".att", ".out", ".hsaco", ".elf", ".co", ".o"};
+        // The viewer's folder beside the traces has a JSON file for each wave.
+        const std::string name = path.filename().string();
+        if (!kKinds.contains(extension) && name != kMeta && !name.ends_with(kResults)) continue;
         const std::uint64_t bytes = entry->file_size(ignored);
-        files.push_back({fs::relative(path, dir, ignored).string(), path.filename().string(),
-                         ignored ? 0 : bytes});
+        files.push_back({fs::relative(path, dir, ignored).string(), name, ignored ? 0 : bytes});
         if (files.size() > kMostFiles)
             return Error{ErrorCode::kInvalidArgument, "there are too many files to look through",
                          dir, "name the folder that holds the .att files"};
@@ -131,7 +133,6 @@ std::map<std::string, Prefix> sort_files(const std::vector<File>& files) {
     }
     for (const File& file : files) {
         const std::string folder = parent_of(file.relative);
-        constexpr std::string_view kResults = "_results.json";
         if (file.name.ends_with(kResults)) {
             const auto found =
                 prefixes.find(folder + file.name.substr(0, file.name.size() - kResults.size()));
@@ -365,8 +366,8 @@ Result<store::TraceFolder> open_plain(const std::string& dir, const std::vector<
         run.chunks.push_back(chunk);
     }
     PlainMeta meta;
-    const bool has_meta = std::any_of(
-        files.begin(), files.end(), [](const File& file) { return file.relative == "meta.json"; });
+    const bool has_meta = std::any_of(files.begin(), files.end(),
+                                      [](const File& file) { return file.relative == kMeta; });
     if (has_meta) {
         WAVETAP_TRY(meta, read_meta(dir + "/meta.json"));
     }
