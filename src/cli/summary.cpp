@@ -81,6 +81,7 @@ void add_runs(const store::ProcessTrace& process, const std::string& chip, Summa
         if (found == contexts.end()) continue; // of another plan; health shows all there is
         ContextSummary& context = *found->second;
         ++context.runs;
+        const std::uint64_t before = context.bytes;
         std::set<std::uint32_t> open; // engines in the middle of a segment
         for (const store::ChunkInfo& chunk : run.chunks) {
             const bool opens = open.insert(chunk.se).second;
@@ -88,6 +89,9 @@ void add_runs(const store::ProcessTrace& process, const std::string& chip, Summa
             if (chunk.end) open.erase(chunk.se);
             add_chunk(chunk, context);
         }
+        if (run.complete && open.empty()) continue;
+        ++context.killed;
+        context.killed_bytes += context.bytes - before;
     }
 }
 
@@ -113,6 +117,10 @@ Result<void> add_health(const store::TraceFolder& folder, Summary& summary) {
 
 std::string context_note(const ContextSummary& context) {
     if (context.runs == 0) return "never started";
+    if (context.killed == context.runs) return "killed: the last bytes are missing";
+    if (context.killed != 0)
+        return fmt::format("{} of {} runs killed: their last bytes are missing", context.killed,
+                           context.runs);
     if (context.bytes == 0) return "no bytes";
     if (context.full && context.planned.buffers > 1)
         return fmt::format("paused {} (staging full {}, hardware full {})",
@@ -200,6 +208,7 @@ ordered_json context_json(const ContextSummary& context) {
             {"bytes", context.bytes},
             {"waves", optional_json(context.waves)},
             {"waves_on_target", optional_json(context.waves_on_target)},
+            {"killed", context.killed},
             {"dropped", context.dropped},
             {"full", context.full},
             {"buffers", context.planned.buffers},
@@ -306,6 +315,12 @@ Error nothing_captured(const Summary& summary) {
         if (severity != "error") continue;
         error.message += ": " + words;
         error.hint = "`wavetap doctor` shows what is missing";
+        return error;
+    }
+    if (std::any_of(summary.contexts.begin(), summary.contexts.end(),
+                    [](const ContextSummary& context) { return context.killed != 0; })) {
+        error.message += ": the process ended before a run was stopped";
+        error.hint = "what it had written is kept: `wavetap health " + summary.dir + "`";
         return error;
     }
     if (summary.dispatches == 0) {

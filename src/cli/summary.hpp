@@ -19,8 +19,10 @@ inline constexpr std::uint64_t kMostBytesJudged = std::uint64_t{64} << 20;
 
 struct ContextSummary {
     PlannedContext planned;
-    std::uint64_t runs = 0;  ///< that were begun
-    std::uint64_t bytes = 0; ///< of all its runs, software headers left out
+    std::uint64_t runs = 0;         ///< that were begun
+    std::uint64_t bytes = 0;        ///< of all its runs, software headers left out
+    std::uint64_t killed = 0;       ///< of its runs: the process ended before they did
+    std::uint64_t killed_bytes = 0; ///< of `bytes`: those of such runs
     std::uint64_t dropped = 0;
     bool full = false; ///< a buffer was too small (one buffer: the end of the run is missing)
     // With several buffers, of all its runs and engines.
@@ -28,7 +30,7 @@ struct ContextSummary {
     std::uint64_t cpu_full = 0, gpu_full = 0; ///< segments that ended so
     /// Of all its runs; nothing where the trace was too large to be judged at once.
     std::optional<std::uint64_t> waves, waves_on_target;
-    bool captured() const { return bytes != 0; }
+    bool captured() const { return bytes > killed_bytes; }
 };
 
 struct Summary {

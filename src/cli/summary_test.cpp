@@ -29,6 +29,60 @@ bool has(const std::string& text, const char* words) {
     return text.find(words) != std::string::npos;
 }
 
+/// A run of 1,000 GiB, more than is judged by its bytes.
+store::Run run_of(std::uint32_t context, bool ended) {
+    store::Run run;
+    run.info.context = context;
+    store::ChunkInfo chunk;
+    chunk.bytes = 1000ull << 30;
+    chunk.end = ended;
+    run.chunks.push_back(chunk);
+    run.complete = ended;
+    return run;
+}
+
+TEST(SummaryTest, ARunThatWasKilledIsNotCapturedButOthersOfItsContextAre) {
+    Plan plan;
+    for (const std::uint32_t id : {0u, 1u, 2u}) {
+        plan.contexts.emplace_back().id = id;
+        plan.contexts.back().buffers = 3;
+    }
+    store::TraceFolder folder;
+    store::ProcessTrace& process = folder.processes.emplace_back();
+    process.runs = {run_of(0, true), run_of(1, false), run_of(2, true), run_of(2, false)};
+    process.runs.push_back(run_of(2, true));
+    process.runs.back().chunks[0].end =
+        false; // the manifest names its end, but its last bytes are missing
+    const auto summary = summarize(folder, plan);
+    ASSERT_TRUE(summary) << to_string(summary.error());
+    EXPECT_EQ(summary->captured(), 2u);
+    EXPECT_EQ(summary->contexts[0].killed, 0u);
+    EXPECT_EQ(summary->contexts[1].killed, 1u);
+    EXPECT_FALSE(summary->contexts[1].captured());
+    EXPECT_EQ(summary->contexts[2].killed, 2u);
+    EXPECT_TRUE(summary->contexts[2].captured());
+    const std::string text = summary_text(*summary);
+    EXPECT_TRUE(has(text, "wavetap: 2/3 captured")) << text;
+    EXPECT_TRUE(has(text, "  killed: the last bytes are missing\n")) << text;
+    EXPECT_TRUE(has(text, "  2 of 3 runs killed: their last bytes are missing\n")) << text;
+    EXPECT_TRUE(has(summary_json(*summary), "\"killed\": 2")) << summary_json(*summary);
+}
+
+TEST(SummaryTest, WhereAllWasKilledThatIsWhyNothingWasCaptured) {
+    Plan plan;
+    plan.contexts.emplace_back().buffers = 3;
+    store::TraceFolder folder;
+    folder.dir = "trace";
+    store::ProcessTrace& process = folder.processes.emplace_back();
+    process.dispatches.emplace_back();
+    process.runs = {run_of(0, false)};
+    const auto summary = summarize(folder, plan);
+    ASSERT_TRUE(summary) << to_string(summary.error());
+    const Error error = nothing_captured(*summary);
+    EXPECT_EQ(error.message, "nothing was captured: the process ended before a run was stopped");
+    EXPECT_TRUE(has(error.hint, "wavetap health trace")) << error.hint;
+}
+
 TEST(SummaryTest, FewContextsAreAllListed) {
     const std::string text = summary_text(summary_of(16));
     EXPECT_TRUE(has(text, "context  engines")) << text;

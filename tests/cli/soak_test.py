@@ -390,6 +390,15 @@ class Killed(SoakTest):
             _, errors = record.communicate(timeout=support.LIMIT_SECONDS)
             self.assertEqual(record.returncode, 128 + signal.SIGKILL, errors)
             self.assertIn('1 process ended without closing its trace', errors)
+            # As health says.
+            self.assertIn('wavetap: 0/1 captured', errors)
+            self.assertIn('killed: the last bytes are missing', errors)
+        with open(self.path('trace/summary.json'), encoding='utf-8') as file:
+            summary = json.load(file)
+        (context,) = summary['contexts']
+        self.assertEqual((summary['captured'], context['captured'], context['runs'], context['killed']),
+                         (0, False, 1, 1))
+        self.assertGreater(context['bytes'], 1 << 20)
 
     def check_readable(self):
         chunks, process = self.chunks()
