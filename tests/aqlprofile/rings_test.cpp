@@ -21,9 +21,16 @@ TEST_F(AqlprofileTest, WithoutMultiBufferFunctionsSeveralBuffersAreRefused) {
     EXPECT_THAT(started.error().hint, HasSubstr("use one buffer"));
 }
 
-// Twice around the ring, and once around all of its swap packets; less where code is instrumented.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kRounds = 2, kRing = 200 * kMiB, kLongRing = 200 * kMiB;
+#define WAVETAP_INSTRUMENTED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WAVETAP_INSTRUMENTED
+#endif
+#endif
+// Twice around the ring, and once around all of its swap packets; less where code is instrumented.
+#ifdef WAVETAP_INSTRUMENTED
+constexpr std::uint64_t kRounds = 2, kRing = 80 * kMiB, kLongRing = 140 * kMiB;
 #else
 constexpr std::uint64_t kRounds = 2, kRing = 200 * kMiB, kLongRing = 450 * kMiB;
 #endif
