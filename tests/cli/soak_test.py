@@ -484,9 +484,9 @@ class Long(SoakTest):
         self.check_constant(once, thrice)
 
     def test_streaming(self):
-        answer = self.soak('--contexts', '16', '--buffers', '1,3,4,16', '--buffer', '1MiB,4MiB',
+        answer = self.soak('--contexts', '8', '--buffers', '1,3,4,16', '--buffer', '1MiB,4MiB',
                            '--app-queues', '10')
-        self.check_streaming(answer, 16, 4 * MIB)
+        self.check_streaming(answer, 8, 4 * MIB)
 
     def test_streaming_of_two_engines_at_once(self):
         answer = self.soak('--contexts', '8', '--buffers', '1,3,4,16', '--buffer', '1MiB,2MiB',
