@@ -39,7 +39,7 @@ void CompletionTurns::before_dispatch(std::uint32_t index, rocr::QueueNote& queu
     }
     if (!agent.running || agent.gated) return;
     agent.last_dispatch = number;
-    // Without room the next dispatch ends what runs.
+    // Without room, or a gate, the next dispatch ends what runs.
     if (agent.due && queue.room) end_behind(agent, queue, back);
 }
 
@@ -49,7 +49,6 @@ void CompletionTurns::end_behind(Agent& agent, rocr::QueueNote& queue,
     const auto filled = gate_->packets(on_end, &agent, queue.completion, packets);
     if (!filled) {
         recorder_.error(filled.error());
-        end_run(agent); // or nobody would
         return;
     }
     agent.gated = true;

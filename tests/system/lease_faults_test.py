@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The wavetap authors
 # SPDX-License-Identifier: MIT
-"""Dispatch mode, and the n-th call of a kind that the tool makes into ROCr fails. The program's own results
-stay right, somebody is told or nothing is missing, later dispatches are traced, and what was made is gone.
+"""Dispatch mode, and device mode with turns by completions, and the n-th call of a kind that the tool makes into
+ROCr fails. The program's own results stay right, somebody is told or nothing is missing, later dispatches are traced, and what was made is gone.
 usage: lease_faults_test.py SOFTGPU.so TOOL.so FAULT_TOOL.so PROGRAMS-FOLDER"""
 import glob
 import json
@@ -23,8 +23,13 @@ GIVE_BACK = ('queue_destroy', 'signal_destroy', 'memory_free')
 NEVER_CALLED = ('queue_create', 'queue_destroy')
 
 
+DISPATCHES = {'every_launch': True, 'contexts': [{'mode': 'dispatch', 'cu': 0, 'buffer_bytes': 1 << 20}]}
+COMPLETIONS = {'turns': 'completions', 'window': 1, 'contexts': [{'cu': 0, 'buffer_bytes': 1 << 20}]}
+
+
 class LeaseFaults(unittest.TestCase):
     files = programs = ''
+    config = DISPATCHES
 
     def run_with(self, kind, call):
         """Returns stdout, stderr, the manifest's lines and how often the kind was called."""
@@ -33,9 +38,7 @@ class LeaseFaults(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder, True)
         config = os.path.join(folder, 'tool.json')
         with open(config, 'w', encoding='utf-8') as file:
-            json.dump({'dir': os.path.join(folder, 'trace'), 'mode': 'dispatch', 'every_launch': True,
-                       'timing': 'modelled',
-                       'contexts': [{'mode': 'dispatch', 'cu': 0, 'buffer_bytes': 1 << 20}]}, file)
+            json.dump({'dir': os.path.join(folder, 'trace'), 'timing': 'modelled', **self.config}, file)
         env = {k: v for k, v in os.environ.items()
                if not k.startswith('WAVETAP_') and k not in ('LD_PRELOAD', 'HSA_TOOLS_LIB')}
         env.update(LD_PRELOAD=softgpu, WAVETAP_GPU='soft:gfx90a', HSA_TOOLS_LIB=fault_tool,
@@ -87,6 +90,13 @@ class LeaseFaults(unittest.TestCase):
                     call += 1
                 self.assertGreater(call, 1, 'never called')
                 print(f'{kind}: {call - 1} calls failed, one in each process')
+
+    def test_a_completion_gate_without_a_handler(self):
+        self.config = COMPLETIONS
+        call = 1
+        while self.check('async_handler', call):
+            call += 1
+        self.assertGreater(call, LAUNCHES, 'not of every gate')
 
 
 if __name__ == '__main__':
