@@ -13,12 +13,22 @@ constexpr std::size_t kHeaderBytes = 8;
 constexpr std::size_t kPartAlone = 48 * 1024; ///< its columns stay in the cache
 /// Each thread has the columns of two parts, some 30 bytes for each of their bytes at worst.
 constexpr std::size_t kPartTogether = 64 * 1024;
+/// gfx10 to gfx12: what comes out of a part, some 20 bytes for each of its own, waits for its turn and
+/// should not drive the columns out of the cache.
+constexpr std::size_t kPartJoined = 32 * 1024;
 constexpr unsigned kManyThreads = 8;
 /// What is fed in small pieces is collected up to this.
 constexpr std::size_t kCollect = 256 * 1024;
 
 bool only_zeros(std::span<const std::byte> bytes) {
     return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+std::size_t part_bytes_for(sqtt::Generation generation, std::size_t threads) {
+    if (threads == 1 || threads > kManyThreads) return kPartAlone;
+    const bool large =
+        generation == sqtt::Generation::kGfx9 || generation == sqtt::Generation::kGfx1250;
+    return large ? kPartTogether : kPartJoined;
 }
 
 } // namespace
@@ -48,9 +58,9 @@ Result<void> StreamDecoder::begin(std::span<const std::byte> bytes, bool whole) 
         WAVETAP_TRY(header_, read_header(bytes));
     }
     std::size_t threads = thread_count(options_.threads);
-    const std::size_t part_bytes = options_.part_bytes != 0                 ? options_.part_bytes
-                                   : threads == 1 || threads > kManyThreads ? kPartAlone
-                                                                            : kPartTogether;
+    const std::size_t part_bytes = options_.part_bytes != 0
+                                       ? options_.part_bytes
+                                       : part_bytes_for(header_->generation, threads);
     // A small blob has no work for many.
     if (whole) threads = std::min(threads, bytes.size() / part_bytes + 1);
     if (threads > 1) pool_ = std::make_unique<TaskPool>(static_cast<unsigned>(threads));
