@@ -118,7 +118,7 @@ Result<VerifyReport> verify_folder(const store::TraceFolder& folder, unsigned th
 
 /// Lines for people; the last one is "N passed, M failed".
 std::string verify_text(const VerifyReport& report);
-/// One JSON object, "version": 1, ended by a line feed.
+/// One JSON object, format "wavetap-verify", version 1, ended by a line feed.
 std::string verify_json(const VerifyReport& report);
 
 } // namespace wavetap::cli

@@ -141,7 +141,8 @@ std::string verify_json(const VerifyReport& report) {
     Json contexts = Json::array();
     for (const VerifyContext& context : report.contexts)
         contexts.push_back(context_json(context));
-    const Json object = {{"version", 1},
+    const Json object = {{"format", "wavetap-verify"},
+                         {"version", 1},
                          {"command", "verify"},
                          {"dir", report.dir},
                          {"good", report.good()},

@@ -158,6 +158,7 @@ TEST(VerifyPrintTest, Json_HasEveryTally) {
     trial.target_wave().instructions[2].pc.absolute += 4;
     const VerifyReport report = trial.verify();
     const nlohmann::json object = nlohmann::json::parse(verify_json(report));
+    EXPECT_EQ(object["format"], "wavetap-verify");
     EXPECT_EQ(object["version"], 1);
     EXPECT_EQ(object["good"], false);
     EXPECT_EQ(object["passed"], 61);

@@ -69,7 +69,7 @@ class Whole(TraceTest):
         self.check(result, 0)
         self.assertRegex(result.stdout.splitlines()[-1], r'^[\d,]+ passed, 0 failed$')
         answer = json.loads(self.call('verify', 'trace', '--json').stdout)
-        self.assertEqual(answer['version'], 1)
+        self.assertEqual((answer['format'], answer['version']), ('wavetap-verify', 1))
 
     def test_health_is_good(self):
         self.check(self.call('health', 'trace', '--strict'), 0)
