@@ -57,18 +57,6 @@ struct Options {
     JsonOption json;
 };
 
-Result<std::uint64_t> number_option(const std::string& text, const char* option,
-                                    std::uint64_t most) {
-    Result<std::uint64_t> value = parse_number(text);
-    if (value && (*value < 1 || *value > most))
-        value = Error{ErrorCode::kInvalidArgument, fmt::format("{} is outside 1..{}", *value, most),
-                      option, ""};
-    if (value) return value;
-    Error error = value.error();
-    error.where = option;
-    return error;
-}
-
 /// Everything that is settled before anything runs.
 struct Setup {
     std::string gpu; ///< as parse_gpu() takes it
@@ -107,7 +95,7 @@ Result<Setup> set_up(const Options& options) {
     // "gfx90a" alone is the software GPU: no other one has a truth log.
     const bool plain = !options.gpu.empty() && options.gpu.find(':') == std::string::npos;
     std::string gpu = plain ? "soft:" + options.gpu : options.gpu;
-    WAVETAP_TRY(const std::uint64_t agents, number_option(options.agents, "--agents", 16));
+    WAVETAP_TRY(const std::uint64_t agents, number_option(options.agents, "--agents", 1, 16));
     WAVETAP_TRY(const SoftwareGpu parsed, parse_gpu(gpu));
     if (agents > 1 && parsed.chips.size() != 1)
         return Error{ErrorCode::kInvalidArgument, "--gpu names several chips already", "--agents",
@@ -134,8 +122,8 @@ Result<Setup> set_up(const Options& options) {
         return Error{ErrorCode::kUnsupported, "in dispatch mode turns go by launches", "--turns",
                      "leave --mode out"};
     setup.plan.turns = run.turns = options.turns;
-    WAVETAP_TRY(run.app_queues, number_option(options.app_queues, "--app-queues", 1000));
-    WAVETAP_TRY(run.rotations, number_option(options.rotations, "--rotations", 1000));
+    WAVETAP_TRY(run.app_queues, number_option(options.app_queues, "--app-queues", 1, 1000));
+    WAVETAP_TRY(run.rotations, number_option(options.rotations, "--rotations", 1, 1000));
     // Every agent gets as many launches as the one with the most contexts needs.
     run.agents = setup.target.chip.agents;
     const std::uint64_t most = (setup.plan.contexts.size() + run.agents - 1) / run.agents;

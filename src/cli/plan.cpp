@@ -33,16 +33,6 @@ Error at_option(Error error, const char* option) {
     return error;
 }
 
-Result<std::uint64_t> number_option(const std::string& text, const char* option,
-                                    std::uint64_t least, std::uint64_t most) {
-    const Result<std::uint64_t> value = parse_number(text);
-    if (!value) return at_option(value.error(), option);
-    if (*value < least || *value > most)
-        return Error{ErrorCode::kInvalidArgument,
-                     fmt::format("{} is outside {}..{}", *value, least, most), option, ""};
-    return value;
-}
-
 Result<std::vector<std::uint64_t>> sizes_option(const std::string& text) {
     std::vector<std::uint64_t> sizes;
     if (text.empty()) sizes.push_back(kDefaultBuffer);
@@ -353,6 +343,18 @@ ordered_json contexts_json(const Plan& plan) {
 }
 
 } // namespace
+
+Result<std::uint64_t> number_option(const std::string& text, const char* option,
+                                    std::uint64_t least, std::uint64_t most) {
+    const Result<std::uint64_t> value = parse_number(text);
+    if (!value) return at_option(value.error(), option);
+    if (*value >= least && *value <= most) return value;
+    const bool unlimited = most == ~std::uint64_t{0};
+    return Error{ErrorCode::kInvalidArgument,
+                 unlimited ? fmt::format("{} is less than {}", *value, least)
+                           : fmt::format("{} is outside {}..{}", *value, least, most),
+                 option, ""};
+}
 
 Result<Plan> make_plan(const RecordOptions& options, const ChipShape& chip) {
     Plan plan;

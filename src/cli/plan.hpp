@@ -75,6 +75,11 @@ inline constexpr std::uint64_t kMostContexts = 100'000;
 /// kUnsupported, with the option in `where`.
 Result<Plan> make_plan(const RecordOptions& options, const ChipShape& chip);
 
+/// The number that `option` has as `text`. Errors: kInvalidArgument (none, or outside least..most),
+/// with the option in `where`.
+Result<std::uint64_t> number_option(const std::string& text, const char* option,
+                                    std::uint64_t least, std::uint64_t most);
+
 /// The file that WAVETAP_TOOL_CONFIG names (docs/formats/tool-config.md). `dir` is absolute.
 std::string tool_config(const Plan& plan, const std::string& dir);
 

@@ -129,7 +129,7 @@ struct Refused {
 TEST(PlanTest, BadValues_AreRefusedInWords) {
     const Refused table[] = {
         {&RecordOptions::mode, "x", "'x' is not a mode", "--mode"},
-        {&RecordOptions::se, "0", "0 is outside 1..", "--se"},
+        {&RecordOptions::se, "0", "0 is less than 1", "--se"},
         {&RecordOptions::se, "-1", "'-1' is not a number", "--se"},
         {&RecordOptions::se, "0x100", "se_mask = 0x100 does not select engines", "context 0"},
         {&RecordOptions::se, "0x10000000000000001", "is not a number", "--se"},
