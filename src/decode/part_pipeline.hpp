@@ -39,7 +39,8 @@ template <sqtt::Generation kGen, class Engine> class PartPipeline {
     using Entry = Columns::Entry;
 
     PartPipeline(TaskPool& pool, std::uint64_t part_bits)
-        : pool_(&pool), part_bits_(part_bits), stages_(window_of(pool.threads())) {
+        : pool_(&pool), helps_(pool.threads() < kBusyLead), part_bits_(part_bits),
+          stages_(window_of(pool.threads())) {
         for (auto& stage : stages_)
             stage = std::make_unique<Stage>();
     }
@@ -103,7 +104,8 @@ template <sqtt::Generation kGen, class Engine> class PartPipeline {
         return std::chrono::steady_clock::now() + std::chrono::seconds(1);
     }
 
-    Work choose() WAVETAP_REQUIRES(mutex_) {
+    /// What a thread can do now.
+    Work find() WAVETAP_REQUIRES(mutex_) {
         for (unsigned i = 0; i < kAllChains; ++i) {
             const unsigned chain = (i + Engine::kChains) % kAllChains;
             const std::uint64_t part = chain_next_[chain];
@@ -112,44 +114,30 @@ template <sqtt::Generation kGen, class Engine> class PartPipeline {
                 part >= chain_next_[kAllChains - 1])
                 continue;
             const Stage& at = stage(part);
-            if (!at.built || at.way != Way::kBuild) continue;
-            chain_busy_[chain] = true;
-            return {Job::kJoin, part, chain};
+            if (at.built && at.way == Way::kBuild) return {Job::kJoin, part, chain};
         }
         if (next_build_ < prepared_ && (results_ < kMostResults || next_build_ == delivered_))
-            return {Job::kBuild, next_build_++, 0};
+            return {Job::kBuild, next_build_, 0};
         if (next_read_ < parts_ && next_read_ < delivered_ + stages_.size())
-            return {Job::kRead, next_read_++, 0};
+            return {Job::kRead, next_read_, 0};
         return {};
     }
-    void perform(const Work& work, std::size_t thread) WAVETAP_EXCLUDES(mutex_) {
-        Stage& at = stage(work.part);
-        bool built = true, right = true;
-        if (work.job == Job::kRead)
-            at.columns.read_guessed(kGen, bytes_, first_bits_, begin_of(work.part),
-                                    begin_of(work.part + 1));
-        else if (work.job == Job::kBuild)
-            built = engine_->build(at.part, thread);
-        else
-            right = join(at.part, work.chain, thread);
-        const MutexLock lock(mutex_);
-        if (work.job == Job::kRead) {
-            at.read = true;
-        } else if (work.job == Job::kBuild) {
-            if (!built) at.way = Way::kRedo;
-            at.built = true;
-            at.results = built ? at.part.bytes() : 0;
-            results_ += at.results;
-        } else {
-            chain_busy_[work.chain] = false;
-            if (right)
-                ++chain_next_[work.chain];
-            else
-                at.way = Way::kRedo;
-        }
-        change();
+    Work choose() WAVETAP_REQUIRES(mutex_) {
+        const Work found = find();
+        if (found.job == Job::kJoin) chain_busy_[found.chain] = true;
+        if (found.job == Job::kBuild) ++next_build_;
+        if (found.job == Job::kRead) ++next_read_;
+        return found;
     }
-    // False: the part is to be done again.
+    /// False: a part that cannot be built, or is to be done again.
+    bool perform(const Work& work, std::size_t thread) WAVETAP_EXCLUDES(mutex_) {
+        Stage& at = stage(work.part);
+        if (work.job == Job::kJoin) return join(at.part, work.chain, thread);
+        if (work.job == Job::kBuild) return engine_->build(at.part, thread);
+        at.columns.read_guessed(kGen, bytes_, first_bits_, begin_of(work.part),
+                                begin_of(work.part + 1));
+        return true;
+    }
     bool join(typename Engine::Part& part, unsigned chain, std::size_t thread) {
         if constexpr (Engine::kChecksParts) {
             if (chain == Engine::kChains) return engine_->check(part);
@@ -157,47 +145,82 @@ template <sqtt::Generation kGen, class Engine> class PartPipeline {
         engine_->join(part, chain, thread);
         return true;
     }
+    void note(const Work& work, bool good) WAVETAP_REQUIRES(mutex_) {
+        Stage& at = stage(work.part);
+        if (!good) at.way = Way::kRedo;
+        if (work.job == Job::kRead) at.read = true;
+        if (work.job == Job::kBuild) {
+            at.built = true;
+            at.results = good ? at.part.bytes() : 0;
+            results_ += at.results;
+        }
+        if (work.job == Job::kJoin) {
+            chain_busy_[work.chain] = false;
+            if (good) ++chain_next_[work.chain];
+        }
+        if (lead_waits_ && (can_prove() || can_deliver())) lead_turn_.notify_one();
+    }
+    // Who takes a job or makes one possible wakes one thread if another job is left, and no more:
+    // there are some ten jobs for each part.
+    void wake_one() WAVETAP_REQUIRES(mutex_) {
+        if (idle_ == 0 && !(helps_ && lead_waits_)) return;
+        if (find().job == Job::kNone) return;
+        (idle_ != 0 ? changed_ : lead_turn_).notify_one();
+    }
     void work(std::size_t thread) WAVETAP_EXCLUDES(mutex_) {
-        for (;;) {
-            Work next;
-            {
-                const MutexLock lock(mutex_);
-                while (delivered_ != parts_) {
-                    next = choose();
-                    if (next.job != Job::kNone) break;
-                    wait(changes_);
-                }
-                if (next.job == Job::kNone) return;
-            }
-            perform(next, thread);
+        bool good = true;
+        for (Work now;; good = perform(now, thread)) {
+            const MutexLock lock(mutex_);
+            if (now.job != Job::kNone) note(now, good);
+            ++idle_;
+            while (delivered_ != parts_ && find().job == Job::kNone)
+                changed_.wait_until(mutex_, soon(), [this]() WAVETAP_NO_THREAD_SAFETY_ANALYSIS {
+                    return delivered_ == parts_ || find().job != Job::kNone;
+                });
+            --idle_;
+            if (delivered_ == parts_) return;
+            now = choose();
+            wake_one();
         }
     }
 
     void lead() WAVETAP_EXCLUDES(mutex_) {
-        const bool helps = pool_->threads() < kBusyLead;
-        for (std::uint64_t seen = 0;;) {
-            if (prove() || prepare() || deliver()) continue;
-            Work next;
-            {
-                const MutexLock lock(mutex_);
-                if (delivered_ == parts_) break;
-                if (helps) next = choose();
-                if (next.job == Job::kNone) wait(seen);
-                seen = changes_;
-            }
-            if (next.job != Job::kNone) perform(next, 0);
+        while (prove() || prepare() || deliver() || help()) {
         }
         engine_->end_parts();
     }
-    // Until something happened that was not `seen`.
-    void wait(std::uint64_t seen) WAVETAP_REQUIRES(mutex_) {
-        changed_.wait_until(mutex_, soon(), [this, seen]() WAVETAP_NO_THREAD_SAFETY_ANALYSIS {
-            return changes_ != seen;
-        });
+    // Another thread's job, or a wait for what they do; false: all parts are delivered.
+    bool help() WAVETAP_EXCLUDES(mutex_) {
+        Work now;
+        {
+            const MutexLock lock(mutex_);
+            if (delivered_ == parts_) return false;
+            if (helps_) now = choose();
+            if (now.job == Job::kNone) {
+                lead_waits_ = true;
+                lead_turn_.wait_until(mutex_, soon(), [this]() WAVETAP_NO_THREAD_SAFETY_ANALYSIS {
+                    return can_prove() || can_deliver() || (helps_ && find().job != Job::kNone);
+                });
+                lead_waits_ = false;
+                return true;
+            }
+            wake_one();
+        }
+        const bool good = perform(now, 0);
+        const MutexLock lock(mutex_);
+        note(now, good);
+        wake_one();
+        return true;
     }
-    void change() WAVETAP_REQUIRES(mutex_) {
-        ++changes_;
-        changed_.notify_all();
+    bool can_prove() WAVETAP_REQUIRES(mutex_) {
+        return proved_ != next_read_ && stage(proved_).read;
+    }
+    bool can_deliver() WAVETAP_REQUIRES(mutex_) {
+        if (delivered_ == prepared_) return single_;
+        const Stage& at = stage(delivered_);
+        return at.built &&
+               (at.way != Way::kBuild ||
+                std::find(chain_next_.begin(), chain_next_.end(), delivered_) == chain_next_.end());
     }
 
     // What the caller does; false: nothing to do now.
@@ -205,7 +228,7 @@ template <sqtt::Generation kGen, class Engine> class PartPipeline {
         Stage& at = stage(proved_);
         {
             const MutexLock lock(mutex_);
-            if (proved_ == next_read_ || !at.read) return false;
+            if (!can_prove()) return false;
         }
         const std::uint64_t end = begin_of(proved_ + 1);
         if (end_.bits >= end)
@@ -233,26 +256,17 @@ template <sqtt::Generation kGen, class Engine> class PartPipeline {
             ++prepared_;
         else
             single_ = true;
-        change();
+        wake_one();
         return true;
     }
     bool deliver() WAVETAP_EXCLUDES(mutex_) {
         std::uint64_t part = 0;
-        Way way = Way::kBuild;
+        Way way = Way::kSingly;
         {
             const MutexLock lock(mutex_);
+            if (!can_deliver()) return false;
             part = delivered_;
-            if (part < prepared_) {
-                const Stage& at = stage(part);
-                if (!at.built) return false;
-                way = at.way;
-                for (const std::uint64_t next : chain_next_)
-                    if (way == Way::kBuild && next == part) return false;
-            } else if (single_) {
-                way = Way::kSingly;
-            } else {
-                return false;
-            }
+            if (part != prepared_) way = stage(part).way;
         }
         Stage& at = stage(part);
         if (way == Way::kBuild)
@@ -270,12 +284,15 @@ template <sqtt::Generation kGen, class Engine> class PartPipeline {
         results_ -= at.results;
         at.read = at.built = false;
         at.results = 0;
-        ++delivered_;
-        change();
+        if (++delivered_ == parts_)
+            changed_.notify_all();
+        else
+            wake_one();
         return true;
     }
 
     TaskPool* pool_;
+    bool helps_; ///< the caller does other threads' jobs, too
     std::uint64_t part_bits_;
     TaskPool::Group group_;
     Engine* engine_ = nullptr;
@@ -287,7 +304,8 @@ template <sqtt::Generation kGen, class Engine> class PartPipeline {
     bool single_ = false;                        ///< the next part waits to be taken singly
 
     Mutex mutex_;
-    CondVar changed_;
+    CondVar changed_;   ///< a job is left, or none ever will be
+    CondVar lead_turn_; ///< the caller can do something
     std::uint64_t next_read_ WAVETAP_GUARDED_BY(mutex_) = 0;
     std::uint64_t prepared_ WAVETAP_GUARDED_BY(mutex_) = 0;
     std::uint64_t next_build_ WAVETAP_GUARDED_BY(mutex_) = 0;
@@ -295,7 +313,8 @@ template <sqtt::Generation kGen, class Engine> class PartPipeline {
     std::array<std::uint64_t, kAllChains> chain_next_ WAVETAP_GUARDED_BY(mutex_) = {};
     std::array<bool, kAllChains> chain_busy_ WAVETAP_GUARDED_BY(mutex_) = {};
     std::size_t results_ WAVETAP_GUARDED_BY(mutex_) = 0;
-    std::uint64_t changes_ WAVETAP_GUARDED_BY(mutex_) = 0;
+    unsigned idle_ WAVETAP_GUARDED_BY(mutex_) = 0; ///< threads that wait for a job
+    bool lead_waits_ WAVETAP_GUARDED_BY(mutex_) = false;
 };
 
 } // namespace wavetap::decode
