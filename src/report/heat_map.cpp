@@ -39,12 +39,14 @@ std::vector<HeatMap> heat_maps(const HotSpots& spots) {
         map.covered = coverage.with_detail;
         map.total = coverage.total;
         std::size_t engines = coverage.engines, columns = coverage.units_per_engine;
-        std::uint32_t per_array = coverage.units_per_engine;
+        std::uint32_t arrays = 1, per_array = 0;
         for (const CuRow& row : spots.by_cu) {
             if (row.agent != coverage.agent) continue;
             engines = std::max<std::size_t>(engines, row.se + 1);
+            arrays = std::max(arrays, row.sa + 1);
             per_array = std::max(per_array, row.cu + 1);
         }
+        per_array = std::max(per_array, (coverage.units_per_engine + arrays - 1) / arrays);
         for (const CuRow& row : spots.by_cu)
             if (row.agent == coverage.agent)
                 columns = std::max<std::size_t>(columns, row.sa * per_array + row.cu + 1);

@@ -77,6 +77,11 @@ TEST(HeatMapTest, Wgps_ArraysSideBySideAndNarrowEnough) {
     ASSERT_EQ(maps[0].engines[0].size(), 8u);
     EXPECT_EQ(maps[0].engines[0][2].latency, 10u);
     EXPECT_EQ(maps[0].engines[0][7].latency, 20u);
+    spots.coverage.back().units_per_engine = 8; // those of both arrays
+    const auto whole = heat_maps(spots);
+    ASSERT_EQ(whole[0].engines[0].size(), 8u);
+    EXPECT_EQ(whole[0].engines[0][2].latency, 10u);
+    EXPECT_EQ(whole[0].engines[0][7].latency, 20u);
     spots.by_cu.push_back(cu(0, 60, 1, 5));
     std::istringstream lines(to_text(heat_maps(spots)[0]));
     for (std::string line; std::getline(lines, line);)
