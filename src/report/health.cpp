@@ -26,7 +26,7 @@ std::string target_words(const EngineHealth& health) {
     for (std::uint32_t simd = 0; simd < 32; ++simd)
         if ((health.simd_mask >> simd & 1) != 0)
             simds += (simds.empty() ? "" : ",") + std::to_string(simd);
-    return "CU " + std::to_string(health.cu) + " SIMD " + simds;
+    return (health.is_wgp ? "WGP " : "CU ") + std::to_string(health.cu) + " SIMD " + simds;
 }
 
 void advise_on_stop(EngineHealth& health) {
@@ -116,6 +116,7 @@ EngineHealth judge(const Blob& blob) {
     health.se = blob.se;
     health.cu = blob.context->cu;
     health.simd_mask = blob.context->simd_mask;
+    health.is_wgp = blob.has_wgps();
     health.detail = blob.context->detail;
     health.buffers = blob.context->buffers;
     health.bytes = blob.bytes;

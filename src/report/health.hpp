@@ -40,6 +40,7 @@ struct EngineHealth {
     std::string dir; ///< process folder
     std::uint32_t context = 0, run = 0, agent = 0, se = 0;
     std::uint32_t cu = 0, simd_mask = 0; ///< the target that was asked for
+    bool is_wgp = false;                 ///< `cu` is the number of a WGP (gfx10 and later)
     bool detail = true;
     std::uint32_t buffers = 1;
     std::uint64_t segments = 1; ///< more than 1: a trace with several buffers paused

@@ -123,6 +123,7 @@ json engine_json(const EngineHealth& engine) {
                   {"run", engine.run},
                   {"agent", engine.agent},
                   {"se", engine.se},
+                  {"unit", engine.is_wgp ? "wgp" : "cu"},
                   {"cu", engine.cu},
                   {"simd_mask", engine.simd_mask},
                   {"detail", engine.detail},
@@ -158,9 +159,11 @@ std::string folder_text(const std::vector<const EngineHealth*>& engines) {
         add_to(groups[{engine->context, engine->se}], *engine);
         contexts[engine->context].push_back(engine);
     }
+    const bool wgps = std::any_of(engines.begin(), engines.end(),
+                                  [](const EngineHealth* engine) { return engine->is_wgp; });
     Table table({{"context"},
                  {"SE"},
-                 {"CU"},
+                 {wgps ? "WGP" : "CU"},
                  {"runs"},
                  {"bytes"},
                  {"zero tail"},

@@ -63,6 +63,14 @@ TEST_F(HealthTest, WavesThatMissTheTarget) {
     EXPECT_THAT(missed.advice,
                 ElementsAre(HasSubstr("None of the 2 waves ran on CU 1 SIMD 0,1,2,3")));
     EXPECT_EQ(missed.waves_open, 2u);
+    EXPECT_THAT(to_text(Health{.dirs = {}, .timing = "", .engines = {missed}, .problems = {}}),
+                HasSubstr("SE  CU  runs"));
+    blob.records.generation = "gfx11";
+    const EngineHealth wgp = judge(blob);
+    EXPECT_THAT(wgp.advice, ElementsAre(HasSubstr("ran on WGP 1 SIMD 0,1,2,3")));
+    EXPECT_THAT(to_text(Health{.dirs = {}, .timing = "", .engines = {wgp}, .problems = {}}),
+                HasSubstr("SE  WGP  runs"));
+    blob.records.generation = "gfx9";
     trace_.process().contexts[0].detail = false;
     EXPECT_THAT(judge(blob).advice, IsEmpty()) << "no detail was asked for";
 }

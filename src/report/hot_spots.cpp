@@ -105,6 +105,7 @@ struct HotSpotBuilder::Impl {
     std::map<KernelKey, KernelRow> kernels;
     std::map<CuKey, CuRow> cus;
     std::map<std::string, Fault> faults;
+    std::set<std::uint32_t> wgp_agents; ///< whose streams say so, where the chip is not known
     std::size_t most_waves = kAllWaves;
     // Of the blob at hand.
     const store::Run* run = nullptr;
@@ -262,7 +263,7 @@ struct HotSpotBuilder::Impl {
             Coverage coverage;
             coverage.agent = index;
             coverage.name = agent.name;
-            coverage.is_wgp = counts_in_wgps(agent.name);
+            coverage.is_wgp = counts_in_wgps(agent.name) || wgp_agents.contains(index);
             coverage.total = agent.compute_units != 0
                                  ? agent.compute_units
                                  : std::uint64_t{agent.shader_engines} * agent.cus_per_engine;
@@ -310,6 +311,7 @@ void HotSpotBuilder::add_folder(const store::TraceFolder& folder) {
 }
 
 void HotSpotBuilder::add_waves(const Blob& blob) {
+    if (blob.has_wgps()) impl_->wgp_agents.insert(blob.agent->index);
     for (const decode::WaveRecord& wave : blob.records.waves)
         impl_->add_wave(blob, wave);
 }

@@ -91,6 +91,19 @@ TEST_F(HotSpotsTest, WavesOfTwoArraysAreToldApart) {
     EXPECT_THAT(text, HasSubstr(" 0/1/1/0/0 "));
 }
 
+TEST_F(HotSpotsTest, TheStreamTellsWhatAnUnknownChipCounts) {
+    for (const char* generation : {"gfx9", "gfx12"}) {
+        TestTrace trace;
+        trace.process().agents[0].name.clear();
+        Blob blob = trace.blob();
+        blob.records.generation = generation;
+        HotSpotBuilder builder(code_);
+        builder.add_folder(trace.folder);
+        builder.add(blob);
+        EXPECT_EQ(builder.finish().coverage.at(0).is_wgp, std::string(generation) == "gfx12");
+    }
+}
+
 TEST_F(HotSpotsTest, InstructionsAddUp) {
     const HotSpots spots = build({busy_wave(), busy_wave()});
     EXPECT_EQ(spots.instructions, 10u);
