@@ -149,6 +149,21 @@ TEST_P(Foreign, PlainFolderOpensAsItLies) {
     EXPECT_TRUE(find_health({*folder}, table));
 }
 
+// Its code object has no symbol: the name of the section would say nothing.
+TEST_P(Foreign, MetaNamesTheKernelOfCodeWithoutSymbols) {
+    if (IsSkipped()) return;
+    const fs::path launch = test::data_folder() / "traces" / GetParam() / "sync_0";
+    if (!fs::exists(launch)) return; // gfx950 has none
+    const auto folder = open_any(launch.string());
+    ASSERT_TRUE(folder) << to_string(folder.error());
+    CodeTable table;
+    const auto spots = find_hot_spots({*folder}, table);
+    ASSERT_TRUE(spots);
+    ASSERT_EQ(spots->by_kernel.size(), 1U);
+    EXPECT_EQ(spots->by_kernel[0].name, "custom_lds_sync");
+    EXPECT_EQ(spots->by_wave.at(0).kernel, "custom_lds_sync");
+}
+
 TEST_P(Foreign, TwoProcessesWithTheSameIdsStayApart) {
     if (IsSkipped()) return;
     const RocprofFolder made(GetParam());

@@ -136,7 +136,12 @@ struct HotSpotBuilder::Impl {
         KernelRow& row = entry->second;
         if (!is_new) return row;
         row.kind = std::get<KernelKind>(key);
-        if (function != nullptr) {
+        // Code without symbols is known by its section; the folder may know better.
+        const bool unnamed = function != nullptr && function->name.starts_with('.') &&
+                             dispatch != nullptr && !dispatch->kernel.empty();
+        if (unnamed) {
+            row.name = row.demangled = dispatch->kernel;
+        } else if (function != nullptr) {
             row.name = function->name;
             row.demangled = function->demangled;
         } else if (row.kind == KernelKind::kKernel) {
@@ -149,6 +154,8 @@ struct HotSpotBuilder::Impl {
     }
 
     void add_wave(const Blob& blob, const decode::WaveRecord& wave) {
+        if (blob.run != run) dispatch = store::dispatch_of(*blob.process, blob.run->info);
+        run = blob.run;
         KernelRow& kernel = kernel_of(blob, wave);
         CuRow& place = cu(blob.agent->index, blob.se, wave.sa, wave.cu);
         const bool on_target = wave.on_target || !wave.instructions.empty();
@@ -175,8 +182,6 @@ struct HotSpotBuilder::Impl {
         row.end = wave.end;
         row.complete = wave.complete;
         row.kernel = kernel.demangled;
-        if (blob.run != run) dispatch = store::dispatch_of(*blob.process, blob.run->info);
-        run = blob.run;
         if (dispatch != nullptr) row.dispatch = dispatch->dispatch;
         if (dispatch != nullptr) row.external_correlation_id = dispatch->external_correlation_id;
         std::uint64_t busy_until = wave.start;
