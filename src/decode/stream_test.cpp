@@ -21,9 +21,9 @@ using test_ways::nothing_yet;
 using test_ways::options_of;
 using test_ways::Outcome;
 using test_ways::Subject;
-using test_ways::TextSink;
 using test_ways::subject_of;
 using test_ways::text_of;
+using test_ways::TextSink;
 using test_ways::Way;
 
 constexpr Way kWays[] = {{1, 1, 0},    {1, 7, 0},    {1, 333, 0},  {2, 2, 0},   {2, 61, 0},
