@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/clock_for_test.hpp"
 #include "capture/agent_hub.hpp"
 #include "capture/fake_backend.hpp"
 #include "capture/params.hpp"
@@ -46,7 +47,7 @@ class HubTest : public ::testing::Test {
 
     AgentTopology topology_{"gfx90a", 1, 8, 14, 4};
     FakeGpu gpu_;
-    SteadyClock clock_;
+    ClockForTest clock_;
     std::unique_ptr<AgentHub> hub_;
 };
 
