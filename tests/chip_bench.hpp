@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "code/code_object.hpp"
+#include "code/object_for_test.hpp"
 #include "decode/decoder.hpp"
 #include "pm4/thread_trace.hpp"
 #include "softgpu/chip_for_test.hpp"
@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -68,33 +69,11 @@ inline std::vector<Window> windows_of(const Truth& truth, unsigned se) {
 
 /// An ELF file with the rig's code as its only segment.
 inline code::CodeObject code_object(Rig& rig) {
+    constexpr std::uint8_t kGfx90a = 0x3F;
+    constexpr std::size_t kBehindHeaders = 120;
     const auto window = rig.space.find(Rig::kCode);
-    std::vector<std::byte> bytes(64 + 56 + window.size);
-    const auto put = [&](std::size_t at, auto value) {
-        std::memcpy(bytes.data() + at, &value, sizeof(value));
-    };
-    put(0, std::uint32_t{0x464C457F});
-    put(4, std::uint32_t{0x40010102}); // 64 bit, little endian, version 1, OS ABI amdhsa
-    put(8, std::uint8_t{2});
-    put(16, std::uint16_t{3});
-    put(18, std::uint16_t{224});
-    put(20, std::uint32_t{1});
-    put(32, std::uint64_t{64});   // program headers
-    put(48, std::uint32_t{0x3F}); // gfx90a
-    put(52, std::uint16_t{64});
-    put(54, std::uint16_t{56});
-    put(56, std::uint16_t{1});
-    put(58, std::uint16_t{64});
-    put(64, std::uint32_t{1}); // PT_LOAD
-    put(68, std::uint32_t{5});
-    put(72, std::uint64_t{120}); // offset; address 0
-    put(96, std::uint64_t{window.size});
-    put(104, std::uint64_t{window.size});
-    put(112, std::uint64_t{4096});
-    std::memcpy(bytes.data() + 120, window.host, window.size);
-    auto object = code::CodeObject::parse(std::move(bytes));
-    EXPECT_TRUE(object) << to_string(object.error());
-    return *std::move(object);
+    return test::object_for_test(kGfx90a, std::span(window.host, window.size), kBehindHeaders,
+                                 kBehindHeaders);
 }
 
 /// A rig with a queue for traces.

@@ -191,10 +191,6 @@ std::string misfit_words(const decode::WaveRecord& wave) {
     return words;
 }
 
-bool counts_in_wgps(const decode::BlobRecords& records) {
-    return records.generation != "gfx9";
-}
-
 /// gfx10 and later have shader arrays of WGPs; two of them may have a wave with all else equal.
 std::string place_words(const decode::WaveRecord& wave, bool wgps) {
     const std::string words = fmt::format("simd {} slot {:>2}", wave.simd, wave.slot);
@@ -216,7 +212,7 @@ void print_wave(const decode::WaveRecord& wave, bool wgps, InstructionTexts& tex
 }
 
 void print_waves(const decode::BlobRecords& records, bool json, InstructionTexts& texts) {
-    const bool wgps = counts_in_wgps(records);
+    const bool wgps = records.has_wgps();
     for (const decode::WaveRecord& wave : records.waves) {
         if (json) {
             print_line(wave_json(wave, texts));
@@ -306,7 +302,7 @@ std::string InstructionTexts::function(const decode::Pc& pc) {
 void ViewPrinter::begin(const decode::BlobRecords& records) const {
     if (view_ == DecodeView::kWaves && !json_)
         fmt::print("{:>10} {:>10} {:<{}} {:>7} {:>7}kernel\n", "start", "end", "place",
-                   counts_in_wgps(records) ? 26 : 20, "insts", "");
+                   records.has_wgps() ? 26 : 20, "insts", "");
 }
 
 void ViewPrinter::part(const decode::BlobRecords& records) {
@@ -321,7 +317,7 @@ void ViewPrinter::part(const decode::BlobRecords& records) {
         break;
     case DecodeView::kInstructions:
         for (const decode::WaveRecord& wave : records.waves)
-            print_instructions(wave, counts_in_wgps(records), wave_++, json_, *texts_);
+            print_instructions(wave, records.has_wgps(), wave_++, json_, *texts_);
         break;
     }
 }

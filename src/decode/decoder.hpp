@@ -73,6 +73,8 @@ struct BlobRecords {
     std::uint64_t used_bytes = 0; ///< bytes before the zero padding of the end
     std::vector<Diagnostic> diagnostics;
 
+    /// The stream is one of gfx10 or later: what its records call `cu` is a WGP.
+    bool has_wgps() const { return !generation.empty() && generation != "gfx9"; }
     /// Records that come by and by: waves, dispatches, samples, events and so on.
     bool has_lists() const;
     void clear_lists();

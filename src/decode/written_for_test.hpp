@@ -3,6 +3,7 @@
 #pragma once
 
 #include "code/code_object.hpp"
+#include "code/object_for_test.hpp"
 #include "decode/decoder.hpp"
 #include "sqtt/gfx9_writer.hpp"
 #include "sqtt/rdna_writer.hpp"
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -163,32 +165,7 @@ inline const decode::Diagnostic* find(const decode::BlobRecords& records, const 
 
 /// An ELF file of a chip with code at 0x100.
 inline code::CodeObject object_of(std::uint8_t mach, const std::vector<std::uint32_t>& code) {
-    constexpr std::size_t kOffset = 0x100;
-    Bytes bytes(kOffset + code.size() * 4);
-    const auto put = [&bytes](std::size_t at, auto value) {
-        std::memcpy(bytes.data() + at, &value, sizeof value);
-    };
-    put(0, std::uint32_t{0x464C457F});
-    put(4, std::uint32_t{0x40010102}); // 64 bit, little endian, version 1, OS ABI amdhsa
-    put(8, std::uint8_t{2});
-    put(16, std::uint16_t{3});
-    put(18, std::uint16_t{224});
-    put(20, std::uint32_t{1});
-    put(32, std::uint64_t{64}); // program headers
-    put(48, std::uint32_t{mach});
-    put(52, std::uint16_t{64});
-    put(54, std::uint16_t{56});
-    put(56, std::uint16_t{1});
-    put(58, std::uint16_t{64});
-    put(64, std::uint32_t{1}); // PT_LOAD
-    put(68, std::uint32_t{5});
-    put(96, std::uint64_t{bytes.size()});
-    put(104, std::uint64_t{bytes.size()});
-    put(112, std::uint64_t{4096});
-    std::memcpy(bytes.data() + kOffset, code.data(), code.size() * 4);
-    auto object = code::CodeObject::parse(std::move(bytes));
-    EXPECT_TRUE(object) << to_string(object.error());
-    return *std::move(object);
+    return object_for_test(mach, std::as_bytes(std::span(code)), 0x100, 0);
 }
 
 } // namespace wavetap::test

@@ -45,8 +45,6 @@ struct Blob {
     std::optional<Error> error;            ///< reading or decoding failed; `records` is empty
     WaveCounts handed_over;                ///< waves that are no longer in `records`
     decode::BlobRecords records;
-    /// The stream is one of gfx10 or later: what its records call `cu` is a WGP.
-    bool has_wgps() const { return !records.generation.empty() && records.generation != "gfx9"; }
 };
 
 /// Called by the thread that visits.

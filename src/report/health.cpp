@@ -116,7 +116,7 @@ EngineHealth judge(const Blob& blob) {
     health.se = blob.se;
     health.cu = blob.context->cu;
     health.simd_mask = blob.context->simd_mask;
-    health.is_wgp = blob.has_wgps();
+    health.is_wgp = blob.records.has_wgps();
     health.detail = blob.context->detail;
     health.buffers = blob.context->buffers;
     health.bytes = blob.bytes;

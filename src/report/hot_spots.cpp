@@ -316,7 +316,7 @@ void HotSpotBuilder::add_folder(const store::TraceFolder& folder) {
 }
 
 void HotSpotBuilder::add_waves(const Blob& blob) {
-    if (blob.has_wgps()) impl_->wgp_agents.insert(blob.agent->index);
+    if (blob.records.has_wgps()) impl_->wgp_agents.insert(blob.agent->index);
     for (const decode::WaveRecord& wave : blob.records.waves)
         impl_->add_wave(blob, wave);
 }
